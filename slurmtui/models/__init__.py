@@ -1,0 +1,1 @@
+"""Facts: frozen structs and the pure functions that read them. No I/O here."""
