@@ -1,0 +1,1 @@
+"""Reads: commands, HTTP and files, each answered as models."""

@@ -1,0 +1,1 @@
+"""Reading SLURM: squeue, scontrol, sacct and what the cluster offers."""
