@@ -1,0 +1,1 @@
+"""Writes: everything that changes SLURM, Prefect, a process or a run folder."""

@@ -1,0 +1,161 @@
+"""One console acts on a run at a time; another one is told who does.
+
+The lock is a file whose creation is atomic, on local and on shared file systems. It names its holder, so that the lock
+of a console that was killed is recognised and broken. A full disk must not keep anybody from ending a run: the lock is
+then an empty file, which holds for some seconds only, or none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from slurmtui import paths
+from slurmtui.errors import Refused, RunFolderError
+from slurmtui.models.run_record import LockRecord
+from slurmtui.sources.processes import find_process, host_name, is_here, started_at
+from slurmtui.sources.run_folder import folder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOCK_FILE = "control.lock"
+_LONGEST = 300.0  # seconds without a sign after which a holder on another host is taken for gone
+_RENEW_EVERY = 20.0
+_BEING_WRITTEN = 10.0
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@contextlib.contextmanager
+def hold(run_id: str, doing: str) -> Iterator[None]:
+    """Hold the run while ``doing`` something with it (``cancelling``).
+
+    Raises:
+        Refused: another console, or another part of this one, is acting on the run.
+        RunFolderError: the lock cannot be written.
+    """
+    with hold_file(_lock_path(run_id), doing, "this run"):
+        yield
+
+
+@contextlib.contextmanager
+def hold_file(path: Path, doing: str, what: str) -> Iterator[None]:
+    """Hold ``path`` as the lock of ``what`` (``this run``) while ``doing`` something with it.
+
+    Raises:
+        Refused: another console, or another part of this one, is acting on it.
+        RunFolderError: the lock cannot be written.
+    """
+    own = LockRecord(
+        host=host_name(), pid=os.getpid(), pid_started=started_at(os.getpid()), time=time.time(), doing=doing
+    )
+    content = msgspec.json.encode(own)
+    try:
+        if not _take(path, content):
+            _break_if_stale(path)
+            if not _take(path, content):
+                raise _told(path, what)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise RunFolderError(f"{path} cannot be written: {error.strerror}.") from error
+        content = b""
+    over = threading.Event()
+    threading.Thread(target=_renew, args=(path, content, over), name="slurmtui-lock", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == content:
+                path.unlink()
+
+
+def _renew(path: Path, content: bytes, over: threading.Event) -> None:
+    """Give a sign of life now and then: what is done under the lock may take longer than ``_LONGEST``."""
+    while not over.wait(_RENEW_EVERY):
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == content:
+                os.utime(path)
+
+
+def is_stale(path: Path) -> bool:
+    """Whether the lock's holder is gone, so that the next who wants it breaks it; False when there is no lock."""
+    try:
+        return _stale(path, path.read_bytes())
+    except OSError:
+        return False
+
+
+def _lock_path(run_id: str) -> Path:
+    folder = folder_of(run_id)
+    if folder.is_dir():
+        return folder / LOCK_FILE
+    # A run that was not started from here has no folder; two consoles can still meet on it.
+    return paths.private_folder(paths.state_folder() / "locks") / f"{run_id}.lock"
+
+
+def _take(path: Path, content: bytes) -> bool:
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(content)
+    return True
+
+
+def _holder(content: bytes) -> LockRecord | None:
+    try:
+        return msgspec.json.decode(content, type=LockRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _stale(path: Path, content: bytes) -> bool:
+    holder = _holder(content)
+    if holder is None:
+        return time.time() - path.stat().st_mtime > _BEING_WRITTEN
+    if is_here(holder.host):
+        return find_process(holder.pid, holder.pid_started) is None
+    return time.time() - path.stat().st_mtime > _LONGEST
+
+
+def _break_if_stale(path: Path) -> None:
+    try:
+        seen = path.read_bytes()
+        if not _stale(path, seen):
+            return
+        aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        path.rename(aside)
+    except FileNotFoundError:
+        return  # its holder has just let go, or another console has broken it
+    try:
+        if aside.read_bytes() != seen:
+            # Between the look and the move another console broke the old lock and made its own: give it back.
+            os.link(aside, path)
+    except FileExistsError:
+        raise Refused("Other consoles are acting on it at this moment; try again.") from None
+    finally:
+        aside.unlink()
+
+
+def _told(path: Path, what: str) -> Refused:
+    try:
+        holder = _holder(path.read_bytes())
+    except OSError:
+        holder = None
+    if holder is None:
+        return Refused(f"Another console is acting on {what} at this moment; try again.")
+    ago = max(0, round(time.time() - holder.time))
+    return Refused(
+        f"Another console is {holder.doing or 'acting on'} {what} since {ago} s "
+        f"(process {holder.pid} on {holder.host}). Wait for it to end."
+    )
