@@ -1,0 +1,1 @@
+"""A private, real SLURM on one machine, run as an ordinary user."""
