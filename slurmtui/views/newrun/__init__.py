@@ -1,0 +1,1 @@
+"""A new run: flow, profile, parameters, job script, submit."""

@@ -1,0 +1,1 @@
+"""Pictures of what people would rather look at than read."""

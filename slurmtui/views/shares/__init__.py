@@ -1,0 +1,1 @@
+"""Fair-share and limits."""

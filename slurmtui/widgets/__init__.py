@@ -1,0 +1,1 @@
+"""Widgets that know strings, keys and style names, not facts."""
