@@ -1,0 +1,81 @@
+"""`make demo` and `make demo-down`, without a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("slurm_is_installed", "clean_environment")]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def demo(state: Path, what: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SLURMTUI_STATE": str(state)}
+    environment.pop("SLURM_CONF", None)
+    command = [sys.executable, "-m", "slurmtui.sandbox.demo", what]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
+        check=False,
+    )  # fmt: skip
+
+
+def slurmtui(state: Path, *argv: str) -> str:
+    environment = {**os.environ, "SLURMTUI_STATE": str(state)}
+    environment.pop("SLURM_CONF", None)
+    done = subprocess.run(
+        [sys.executable, "-m", "slurmtui", *argv],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def state(live_root: Path) -> Iterator[Path]:
+    folder = live_root / "demo"
+    yield folder
+    demo(folder, "down")
+
+
+def test_the_demo_shows_three_flows_at_work_and_leaves_nothing(state: Path, wait_until: Callable[..., object]) -> None:
+    before = set(ROOT.glob("*"))
+    done = demo(state, "up")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("submitted ") == 3
+    assert ".venv/bin/slurmtui" in done.stderr
+
+    def told() -> bool:
+        runs = {run["flow"]: run for run in json.loads(slurmtui(state, "runs", "--json"))}
+        assert set(runs) == {"train", "sweep", "simulate"}
+        return bool(runs["sweep"]["state"] == "FAILED")
+
+    wait_until(told, 90, "sweep has failed")
+    again = demo(state, "up")
+    assert again.returncode == 0, again.stderr
+    assert "submitted " not in again.stderr
+
+    ended = demo(state, "down")
+
+    assert ended.returncode == 0, ended.stderr
+    assert not state.exists()
+    assert set(ROOT.glob("*")) == before
+    left = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if f"{state}" in " ".join((*process.cmdline(), *process.environ().values())):
+                left.append(process)
+    assert left == []

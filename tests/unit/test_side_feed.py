@@ -1,0 +1,143 @@
+"""Sources of single views: asked while they are shown, and not otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from slurmtui.errors import CommandError
+from slurmtui.store.poller import Timing
+from slurmtui.store.side_feed import SideFeed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FAST = Timing(floor=0.001, fast=0.01, normal=0.02, idle=0.02)
+SLOW = Timing(floor=0.001, fast=60, normal=60, idle=60)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        await asyncio.sleep(0.002)
+
+
+class Source:
+    """Counts, and answers or fails."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.error = ""
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.told = 0
+
+    async def ask(self) -> int:
+        self.asked += 1
+        await self.gate.wait()
+        if self.error:
+            raise CommandError(self.error, argv=("sinfo",), code=1)
+        return self.asked
+
+    def changed(self) -> None:
+        self.told += 1
+
+
+async def test_nothing_is_asked_before_it_is_shown_and_after_it_is_hidden() -> None:
+    source = Source()
+    feed = SideFeed("x", source.ask, 0, FAST)
+    await asyncio.sleep(0.05)
+    assert source.asked == 0
+    feed.show("view", source.changed)
+    await until(lambda: source.asked >= 3)
+    feed.hide("view")
+    asked = source.asked
+    await asyncio.sleep(0.1)
+    assert source.asked == asked
+    assert feed.part.data >= 2
+    assert source.told >= 2
+
+
+async def test_two_views_share_a_feed_and_the_last_one_ends_it() -> None:
+    source = Source()
+    feed = SideFeed("x", source.ask, 0, FAST)
+    feed.show("one", source.changed)
+    feed.show("two", source.changed)
+    feed.hide("one")
+    asked = source.asked
+    await until(lambda: source.asked > asked + 1)
+    feed.hide("two")
+    assert not feed.shown
+
+
+async def test_a_view_that_comes_back_soon_asks_nothing_new() -> None:
+    source = Source()
+    feed = SideFeed("x", source.ask, 0, SLOW)
+    feed.show("view", source.changed)
+    await until(lambda: feed.part.at is not None)
+    feed.hide("view")
+    feed.show("view", source.changed)
+    await asyncio.sleep(0.05)
+    assert source.asked == 1
+    feed.kick()  # but a person's wish counts
+    await until(lambda: source.asked == 2)
+    await feed.stop()
+
+
+async def test_hiding_ends_the_question_under_way() -> None:
+    source = Source()
+    source.gate.clear()
+    feed = SideFeed("x", source.ask, 0, FAST)
+    feed.show("view", source.changed)
+    await until(lambda: source.asked == 1)
+    feed.hide("view")
+    source.gate.set()
+    await asyncio.sleep(0.05)
+    assert (source.told, feed.part.at) == (0, None)
+
+
+async def test_a_failure_keeps_the_data_and_says_since_when() -> None:
+    source = Source()
+    feed = SideFeed("x", source.ask, 0, FAST)
+    feed.show("view", source.changed)
+    await until(lambda: feed.part.at is not None)
+    data = feed.part.data
+    source.error = "Unable to contact slurm controller"
+    await until(lambda: bool(feed.part.error))
+    assert feed.part.data >= data
+    since = feed.part.failing_since
+    assert since is not None
+    source.error = ""
+    feed.kick()
+    await until(lambda: not feed.part.error)
+    assert feed.part.failing_since is None
+    await feed.stop()
+
+
+async def test_a_fault_of_a_view_does_not_end_the_source() -> None:
+    source = Source()
+    feed = SideFeed("x", source.ask, 0, FAST)
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    feed.show("broken", broken)
+    feed.show("view", source.changed)
+    await until(lambda: source.told >= 2)
+    await feed.stop()
+    await asyncio.sleep(0)
+    assert not feed.shown
+
+
+async def test_equal_answers_stay_the_same_object() -> None:
+    async def ask() -> list[int]:
+        return [1, 2]
+
+    feed: SideFeed[list[int]] = SideFeed("x", ask, [], FAST)
+    told: list[list[int]] = []
+    feed.show("view", lambda: told.append(feed.part.data))
+    await until(lambda: len(told) >= 3)
+    assert told[0] is told[1] is told[2]
+    await feed.stop()
