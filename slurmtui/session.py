@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import pwd
+import threading
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -46,22 +47,27 @@ class Session:
         self.slurm = Slurm(self.runner, user, config.slurm.timeout_seconds)
         self._prefect: PrefectClient | None = None
         self._connection: Connection | None = None
+        # A view in the event loop and a poll in a thread may both be the first to want them: of two clients nobody
+        # would close the other.
+        self._looking_up = threading.RLock()
 
     @property
     def connection(self) -> Connection | None:
         """Where the Prefect server is, None when there is none to speak to (looked up again until there is one)."""
-        if self._connection is None:
-            self._connection = find_connection(self.config)
-        return self._connection
+        with self._looking_up:
+            if self._connection is None:
+                self._connection = find_connection(self.config)
+            return self._connection
 
     @property
     def prefect(self) -> PrefectClient | None:
         """The client of the Prefect server, made when it is first wanted; None when there is no server."""
-        if self._prefect is None and self.connection is not None:
-            from slurmtui.sources.prefect.client import PrefectClient  # noqa: PLC0415 - httpx only when it is needed
+        with self._looking_up:
+            if self._prefect is None and self.connection is not None:
+                from slurmtui.sources.prefect.client import PrefectClient  # noqa: PLC0415 - only when it is needed
 
-            self._prefect = PrefectClient(self.connection, self.log)
-        return self._prefect
+                self._prefect = PrefectClient(self.connection, self.log)
+            return self._prefect
 
     def environment(self) -> dict[str, str]:
         """What a process started on behalf of this session needs beside its own environment."""
@@ -69,7 +75,8 @@ class Session:
 
     async def forget_prefect(self) -> None:
         """Close the client, so that the next look-up finds a server that was started or moved since."""
-        client, self._prefect, self._connection = self._prefect, None, None
+        with self._looking_up:
+            client, self._prefect, self._connection = self._prefect, None, None
         if client is not None:
             await client.close()
 

@@ -219,3 +219,10 @@ async def test_a_server_on_this_machine_is_reached_whatever_proxy_the_environmen
     await client.close()
     server.close()
     await server.wait_closed()
+
+
+async def test_a_closed_client_opens_no_connections_again() -> None:
+    client = client_of(Script(httpx.Response(200, json="3.9.1")))
+    await client.close()
+    with pytest.raises(PrefectUnreachable, match="the server has moved"):
+        await client.version()  # nobody would close them

@@ -7,13 +7,16 @@ import os
 import pwd
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmtui.models.config import Config, PrefectConfig
 from slurmtui.models.profile import Profile
 from slurmtui.session import open_session, user_name
+from slurmtui.sources.prefect import client as prefect_client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +85,21 @@ async def test_a_prefect_server_that_comes_later_is_found(monkeypatch: pytest.Mo
     assert session.connection is not None
     assert session.connection.api_url == "http://127.0.0.1:2/api"
     await session.close()
+
+
+def test_two_that_want_the_client_at_once_get_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowClient(prefect_client.PrefectClient):
+        def __init__(self, *arguments: Any) -> None:
+            time.sleep(0.2)  # as long as its first import may take: the other one comes meanwhile
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(prefect_client, "PrefectClient", SlowClient)
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    session = open_session(Config())
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(lambda _: session.prefect, range(2))
+    assert one is not None
+    assert one is other is session.prefect  # of two, nobody would close the other's connections
 
 
 def test_opening_a_session_imports_neither_httpx_nor_prefect_nor_textual() -> None:

@@ -53,6 +53,7 @@ class Transport:
         self.log = log if log is not None else CommandLog()
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
+        self._closed = False
         self._opening = asyncio.Lock()
 
     async def call(
@@ -88,8 +89,7 @@ class Transport:
             except RuntimeError:
                 if not client.is_closed:
                     raise
-                moved = f"Prefect at {self.connection.where}: the connection was given up, for the server has moved."
-                raise PrefectUnreachable(moved) from None
+                raise self._given_up() from None
             except httpx.TransportError as error:
                 refused = isinstance(error, httpx.ConnectError)  # nothing was sent
                 again = attempt < _TRIES_REFUSED if refused else repeat
@@ -117,7 +117,8 @@ class Transport:
             raise PrefectError(f"{self.connection.where} answered {path} in an unknown form: {error}.") from error
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, for good: whoever asks later is told so."""
+        self._closed = True
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
@@ -149,10 +150,14 @@ class Transport:
 
     async def _open(self) -> httpx.AsyncClient:
         async with self._opening:
-            if self._client is None:
+            if self._client is None and not self._closed:
                 await asyncio.to_thread(importlib.import_module, "httpx")
                 self._client = await asyncio.to_thread(self._make)
-            return self._client
+            client = self._client
+            if self._closed or client is None:
+                await self.close()  # it came meanwhile: what was just made must not stay open
+                raise self._given_up()
+            return client
 
     def _make(self) -> httpx.AsyncClient:
         import httpx  # noqa: PLC0415 - see the module's words
@@ -170,6 +175,11 @@ class Transport:
             transport=self._transport,
             trust_env=not connection.direct,
             verify=_trust(connection),
+        )
+
+    def _given_up(self) -> PrefectUnreachable:
+        return PrefectUnreachable(
+            f"Prefect at {self.connection.where}: the connection was given up, for the server has moved."
         )
 
     def _unreachable(self, error: Exception) -> str:
