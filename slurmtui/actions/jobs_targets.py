@@ -175,7 +175,7 @@ def followers(context: Context, targets: Targets) -> dict[str, int]:
     keys = {row.key for row in targets.rows}
     for row in targets.rows:
         parsed = parse_job_id(row.id)
-        if row.group is None and parsed is not None and parsed.offset == 0:
+        if row.group is None and parsed is not None and parsed.leads:
             table = context.console.store.snapshot.queue.data
             others = {table.plain(place, "id") for place in table.rows_of(str(parsed.base))} - keys
             if others:

@@ -53,7 +53,9 @@ def _result(job_id: str, was_there: bool, said: str, left: Sequence[Job]) -> Job
     if not was_there:
         return JobResult(id=job_id, ok=False, text="is not in the queue: it has ended, or never was")
     if not left:
-        return JobResult(id=job_id, ok=True, text="cancelled, and seen gone from the queue")
+        parsed = parse_job_id(job_id)
+        others = "; SLURM ends the other components of its het job with it" if parsed and parsed.leads else ""
+        return JobResult(id=job_id, ok=True, text=f"cancelled, and seen gone from the queue{others}")
     states = ", ".join(sorted({job.state for job in left}))
     if said:
         return JobResult(id=job_id, ok=False, text=f"was not cancelled ({states}): {said}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import subprocess
 import time
 import uuid
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from slurmtui import paths
 from slurmtui.atomic import write_private
 from slurmtui.control import run_folder
+from slurmtui.control.detached import start_detached
 from slurmtui.control.end_jobs import tied_jobs
 from slurmtui.control.log_end import last_lines
 from slurmtui.control.plan import check_jobs
@@ -42,6 +42,8 @@ from slurmtui.sources.cluster_folder import (
 from slurmtui.sources.processes import host_name
 
 if TYPE_CHECKING:
+    import subprocess
+
     from slurmtui.models.profile import Profile
     from slurmtui.session import Session
 
@@ -175,20 +177,12 @@ def _create(spec: ClusterSpec) -> Path:
 
 
 async def _start(session: Session, spec: ClusterSpec, folder: Path) -> ClusterRecord:
-    # Not through the Runner: this process has no time limit and must not end with the console.
+    words = [spec.python, "-m", _MODULE, str(folder)]
     environment = {**os.environ, **session.environment()}
     handle = os.open(folder / KEEPER_LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(handle, "ab") as log:
         try:
-            process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the program runs
-                [spec.python, "-m", _MODULE, str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
+            process = start_detached(words, folder=folder, environment=environment, log=log)
         except OSError as error:
             raise FlowError(f"The keeper could not be started with {spec.python}: {error.strerror}.") from error
     found = read_cluster(folder)

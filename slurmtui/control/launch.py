@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmtui.control.detached import start_detached
 from slurmtui.control.log_end import last_lines
 from slurmtui.control.plan import driver_options
 from slurmtui.control.run_folder import LOG_FILE, write_credentials, write_launch
@@ -22,6 +21,7 @@ from slurmtui.sources.processes import RUN_VARIABLE, host_name, started_at
 from slurmtui.sources.run_folder import read_driver
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Sequence
 
     from slurmtui.session import Session
@@ -81,26 +81,17 @@ def _working_folder(spec: RunSpec) -> Path:
 
 
 async def _launch_process(session: Session, spec: RunSpec, folder: Path, attempt: int) -> LaunchRecord:
-    # Not through the Runner: this process has no time limit and must not end with the console.
+    words = [spec.python or sys.executable, "-m", _MODULE, str(folder)]
     environment = {**os.environ, **driver_environment(session, spec, folder)}
     with (folder / LOG_FILE).open("ab") as log:
         try:
-            process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the program runs
-                [spec.python or sys.executable, "-m", _MODULE, str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=_working_folder(spec),
-                env=environment,
-                start_new_session=True,
-            )
+            process = start_detached(words, folder=_working_folder(spec), environment=environment, log=log)
         except OSError as error:
             raise FlowError(f"The driver could not be started with {spec.python}: {error.strerror}.") from error
     record = LaunchRecord(
         host=host_name(), time=time.time(), attempt=attempt, pid=process.pid, pid_started=started_at(process.pid)
     )
     await asyncio.to_thread(write_launch, folder, record)
-    threading.Thread(target=process.wait, name=f"reaper-{process.pid}", daemon=True).start()
     await _watch_start(process, folder, record)
     return record
 

@@ -27,6 +27,11 @@ class JobId(msgspec.Struct, frozen=True):
     offset: int | None = None
     step: str = ""
 
+    @property
+    def leads(self) -> bool:
+        """Whether it is the first component of a het job: when that is cancelled, SLURM ends all of them."""
+        return self.offset == 0
+
     def holds(self, other: JobId) -> bool:
         """Whether ``other`` is this job or a part of it (a task of the array, a component of the het job)."""
         if self.base != other.base or (self.step and self.step != other.step):

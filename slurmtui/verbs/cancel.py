@@ -119,7 +119,8 @@ def _sure(wanted: Sequence[Wanted]) -> bool:
 def _named(one: Wanted) -> str:
     """The thing in a person's words: a run by its name, where it is known here."""
     if one.kind != "run":
-        return f"job {one.id}"
+        parsed = parse_job_id(one.id)
+        return f"job {one.id}" + (f" and with it the whole het job {parsed.base}" if parsed and parsed.leads else "")
     try:
         record = read_run(one.id)
     except RunFolderError:

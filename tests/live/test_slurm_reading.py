@@ -205,6 +205,12 @@ async def test_components_of_a_het_job(lab: Lab, eventually: Callable[..., Await
     assert set(parts) == {f"{het}+0", f"{het}+1"}
     assert (parts[f"{het}+1"].cpus, parts[f"{het}+1"].het_id) == (2, int(het))
     assert (await lab.slurm.jobs_by_id([f"{het}+1"]))[f"{het}+1"].het_offset == 1
+    assert await cancel_jobs(lab.runner, [f"{het}+0"]) == {f"{het}+0": ""}
+
+    async def all_gone() -> bool:
+        return not any(job.active for job in (await lab.slurm.jobs_by_id([het])).values())
+
+    await eventually(all_gone, 60, "SLURM ends the others with the first")
 
 
 async def test_submitting_what_slurm_refuses(lab: Lab) -> None:

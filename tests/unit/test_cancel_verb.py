@@ -169,3 +169,17 @@ async def test_what_fails_for_one_does_not_stop_the_others(monkeypatch: pytest.M
     assert [(result["id"], result["ok"]) for result in results] == [("5", False), (RUN, False)]
     assert "no answer" in results[0]["text"]
     assert "it is over" in results[1]["text"]
+
+
+async def test_the_first_component_of_a_het_job_is_said_to_end_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda _prompt: "n")
+    assert not verb._sure([verb.Wanted("5+0", "job"), verb.Wanted("6+1", "job")])
+    assert "Cancel job 5+0 and with it the whole het job 5, job 6+1?" in capsys.readouterr().out
+    slurm = Slurm(*(Job(id=name, raw_id=number, state="RUNNING") for number, name in ((5, "5+0"), (7, "6+1"))))
+    monkeypatch.setattr(cancel_job, "cancel_jobs", slurm.cancel)
+    first, second = await cancel_job_ids(session(slurm), ["5+0", "6+1"])
+    gone = "cancelled, and seen gone from the queue"
+    assert first.text == f"{gone}; SLURM ends the other components of its het job with it"
+    assert second.text == gone
