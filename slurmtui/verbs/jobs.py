@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     table, runs = snapshot.queue.data, run_ids(snapshot)
     rows = filter_jobs(table, " ".join(arguments.filter), None, _texts_of_runs(snapshot, runs))
     if arguments.json:
-        found = [facts(table.job(row), runs, whole=table.id_is_whole(row)) for row in rows]
+        found = [facts(table, row, runs) for row in rows]
         print(msgspec.json.encode(found).decode())
     elif rows:
         now = time.time()
@@ -86,16 +86,19 @@ def _texts_of_runs(snapshot: Snapshot, runs: Mapping[str, str]) -> dict[str, str
     return {job_id: f"{run_id} {names.get(run_id, '')}" for job_id, run_id in runs.items()}
 
 
-def facts(job: Job, runs: Mapping[str, str], *, whole: bool = True) -> dict[str, Any]:
+def facts(table: JobTable, row: int, runs: Mapping[str, str]) -> dict[str, Any]:
     """One job for a script: the names here are a promise.
 
-    ``id_whole`` is false for a list of array tasks that was too long for its column: such an id is not to be acted on.
-    ``start`` of a waiting job is SLURM's estimate.
+    ``id_whole`` is false for a list of array tasks that was too long for its column: such an id is not to be acted on;
+    ``name_whole`` for a name that may be longer than what squeue was asked to tell. ``start`` of a waiting job is
+    SLURM's estimate.
     """
+    job = table.job(row)
     return {
         "id": job.id,
-        "id_whole": whole,
+        "id_whole": table.id_is_whole(row),
         "name": job.name,
+        "name_whole": not table.cut(row, "name"),
         "user": job.user,
         "account": job.account or None,
         "partition": job.partition,

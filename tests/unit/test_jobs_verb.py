@@ -129,3 +129,9 @@ def test_a_cut_id_is_told(bin_folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["jobs", "--json"]) == 0
     (job,) = json.loads(capsys.readouterr().out)
     assert job["id_whole"] is False
+
+
+def test_a_cut_name_is_told(bin_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    squeue(bin_folder, row(id="1", name="n" * 64) + row(id="2", name="n" * 63))
+    assert main(["jobs", "--json"]) == 0
+    assert [job["name_whole"] for job in json.loads(capsys.readouterr().out)] == [False, True]
