@@ -17,6 +17,7 @@ from slurmtui import keymap
 from slurmtui.actions import registry
 from slurmtui.actions.jobs_journal import Journal
 from slurmtui.actions.model import Question
+from slurmtui.control.unbroken import is_settled, settled
 from slurmtui.errors import SlurmtuiError
 from slurmtui.models.text import visible
 from slurmtui.store.store import Store
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 300.0
 LINES_SECONDS = 5.0
+_HUNG_UP = 129
 
 Answer = TypeVar("Answer")
 
@@ -96,6 +98,7 @@ class SlurmtuiApp(App[int]):
         self.looks = Looks(self)
         self.dialogs: Dialogs = AppDialogs(self)
         self.journal = Journal()
+        self._last_wait: asyncio.Future[None] | None = None
 
     # --- start and end
 
@@ -143,11 +146,15 @@ class SlurmtuiApp(App[int]):
             _log.info("cluster name: %s", error)
 
     def _hung_up(self) -> None:
-        """The line is gone: nothing can be drawn any more, and nothing here is worth keeping."""
-        os._exit(129)
+        """The line is gone: nothing can be drawn any more, and nothing here is worth keeping but what is half done."""
+        if is_settled():
+            os._exit(_HUNG_UP)
+        self._last_wait = asyncio.ensure_future(settled())
+        self._last_wait.add_done_callback(lambda _: os._exit(_HUNG_UP))
 
     async def on_unmount(self) -> None:
-        """End the pollers."""
+        """End the pollers, after what must not stop half way."""
+        await settled()
         await self.store.stop()
         await self.keeper.end()
         await self.session.close()

@@ -50,24 +50,35 @@ class Session:
         # A view in the event loop and a poll in a thread may both be the first to want them: of two clients nobody
         # would close the other.
         self._looking_up = threading.RLock()
+        self._looked_up = False
 
     @property
     def connection(self) -> Connection | None:
         """Where the Prefect server is, None when there is none to speak to (looked up again until there is one)."""
+        if (known := self._connection) is not None:
+            return known
         with self._looking_up:
             if self._connection is None:
                 self._connection = find_connection(self.config)
+            self._looked_up = True
             return self._connection
 
     @property
     def prefect(self) -> PrefectClient | None:
         """The client of the Prefect server, made when it is first wanted; None when there is no server."""
+        if (made := self._prefect) is not None:
+            return made
         with self._looking_up:
             if self._prefect is None and self.connection is not None:
                 from slurmtui.sources.prefect.client import PrefectClient  # noqa: PLC0415 - only when it is needed
 
                 self._prefect = PrefectClient(self.connection, self.log)
             return self._prefect
+
+    @property
+    def has_prefect(self) -> bool:
+        """Whether there is a server to speak to, as far as is known; reads no file, so that a paint may ask."""
+        return self._prefect is not None or self._connection is not None or not self._looked_up
 
     def environment(self) -> dict[str, str]:
         """What a process started on behalf of this session needs beside its own environment."""

@@ -30,7 +30,7 @@ def _new_run(context: Context) -> None:
 
 
 def _cannot_start(context: Context) -> str:
-    if context.console.session.prefect is None:
+    if not context.console.session.has_prefect:
         return "No Prefect server is configured: start one with  slurmtui server start"
     return ""
 

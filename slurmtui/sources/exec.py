@@ -39,6 +39,7 @@ _LARGE = 1 << 20
 _SHOWN = 400
 _LATE = "time limit"
 _REAP_SECONDS = 5.0
+_REAP_EVERY = 0.005
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -241,11 +242,24 @@ def sentence(stderr: str, name: str) -> str:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and the children it may have started, and reap it.
+    """Kill a process and the children it may have started, and reap it, also when the wait for that is cancelled again.
 
     One that waits for a file system that is away does not even follow SIGKILL: it is left to itself after a while.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(process.wait(), _REAP_SECONDS)
+    # No task of its own waits for it: whoever ends all tasks at once would end that one too, and leave a zombie.
+    until, cancelled = time.monotonic() + _REAP_SECONDS, False
+    while process.returncode is None and time.monotonic() < until:
+        cancelled = not await _slept(_REAP_EVERY) or cancelled
+    if not await _slept(0) or cancelled:  # a turn of the loop, in which it lets go of the process
+        raise asyncio.CancelledError
+
+
+async def _slept(seconds: float) -> bool:
+    """Sleep; False when that was cancelled."""
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        return False
+    return True

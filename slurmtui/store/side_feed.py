@@ -35,9 +35,11 @@ class SideFeed(Generic[Data]):
         self.part: Part[Data] = Part(empty)
         self._ask = ask
         self._timing = timing
-        self._poller = Poller(name, self._once, self._failed, timing)
+        self._pace: Pace = "normal"
+        self._poller: Poller | None = None  # one for each time that the questions begin: an ended one never asks again
         self._viewers: dict[str, Callable[[], None]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
         self._resting = False
 
     @property
@@ -64,20 +66,20 @@ class SideFeed(Generic[Data]):
         if self._resting:
             self._cancel()
             self._start(0)
-        else:
+        elif self._poller is not None:
             self._poller.kick()
 
     def set_pace(self, pace: Pace) -> None:
         """As for every poller."""
-        self._poller.set_pace(pace)
+        self._pace = pace
+        if self._poller is not None:
+            self._poller.set_pace(pace)
 
     async def stop(self) -> None:
-        """End for good."""
+        """End for good, and wait for every question that was still under way."""
         self._viewers.clear()
-        task = self._task
         self._cancel()
-        if task is not None:
-            await asyncio.gather(task, return_exceptions=True)
+        await asyncio.gather(*self._ending, return_exceptions=True)
 
     def publish(self, data: Data, seconds: float = 0.0) -> None:
         """Take an answer, or a part of one that takes longer, and tell the views."""
@@ -92,18 +94,24 @@ class SideFeed(Generic[Data]):
         return max(0.0, self._timing.normal - (time.time() - self.part.at))
 
     def _start(self, after: float) -> None:
-        self._task = asyncio.create_task(self._run(after), name=f"store {self.name}")
+        self._poller = Poller(self.name, self._once, self._failed, self._timing)
+        self._poller.set_pace(self._pace)
+        self._resting = after > 0
+        self._task = asyncio.create_task(self._run(self._poller, after), name=f"store {self.name}")
 
     def _cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        self._task = None
+        task, poller, self._task, self._poller = self._task, self._poller, None, None
+        if task is None or poller is None:
+            return
+        poller.end()  # beside cancelling the task: a cancellation can be lost in the question under way
+        task.cancel()
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
-    async def _run(self, after: float) -> None:
-        self._resting = after > 0
+    async def _run(self, poller: Poller, after: float) -> None:
         await asyncio.sleep(after)
         self._resting = False
-        await self._poller.run()
+        await poller.run()
 
     async def _once(self) -> None:
         started = time.time()

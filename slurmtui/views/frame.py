@@ -201,7 +201,7 @@ class FrameScreen(Screen[None]):
         now, snapshot, console = time.time(), self.snapshot, self.console
         load = f"{console.session.log.per_minute(now)} cmd/min"
         mode = "RO" if console.read_only else "RW"
-        prefect = console.session.prefect is not None
+        prefect = console.session.has_prefect
         self.bar_left.show(header.left(snapshot, console.place_name, self.size.width))
         self.bar_right.show(
             header.right(snapshot, now, load, prefect=prefect, mode=mode, width=self.size.width), layout=True

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -123,6 +123,24 @@ async def test_cancelling_the_wait_ends_the_command() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert time.monotonic() - started < 5
+
+
+async def test_a_command_is_reaped_also_when_its_end_is_cancelled_once_more() -> None:
+    started: list[asyncio.subprocess.Process] = []
+
+    class Noting(Runner):
+        async def _start(self, *arguments: Any, **named: Any) -> asyncio.subprocess.Process:
+            started.append(await super()._start(*arguments, **named))
+            return started[-1]
+
+    task = asyncio.create_task(Noting().run(("sleep", "60")))
+    while not started:  # noqa: ASYNC110 - no event tells it
+        await asyncio.sleep(0.01)
+    while not task.done():  # as a program does at its end that ends all tasks, some of them again
+        task.cancel()
+        await asyncio.sleep(0)
+    assert task.cancelled()
+    assert started[0].returncode == -9
 
 
 async def test_what_bends_output_does_not_reach_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -141,3 +142,44 @@ async def test_equal_answers_stay_the_same_object() -> None:
     await until(lambda: len(told) >= 3)
     assert told[0] is told[1] is told[2]
     await feed.stop()
+
+
+async def test_a_question_that_misses_its_cancellation_is_the_last_one() -> None:
+    source = Source()
+
+    async def deaf() -> int:
+        source.asked += 1
+        with contextlib.suppress(asyncio.CancelledError):  # as asyncio.wait_for may before Python 3.12
+            await source.gate.wait()
+        return source.asked
+
+    feed = SideFeed("x", deaf, 0, FAST)
+    source.gate.clear()
+    feed.show("view", source.changed)
+    await until(lambda: source.asked == 1)
+    feed.hide("view")
+    await until(lambda: not feed._ending)
+    feed.show("view", source.changed)
+    await until(lambda: source.asked == 2)
+    await feed.stop()
+    source.gate.set()
+    assert (source.asked, feed._ending) == (2, set())
+
+
+async def test_the_end_waits_for_the_question_of_a_view_that_was_just_hidden() -> None:
+    ended = []
+
+    async def slow() -> int:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.02)  # as long as it takes to reap a command
+            ended.append(1)
+        return 1
+
+    feed = SideFeed("x", slow, 0, FAST)
+    feed.show("view", lambda: None)
+    await asyncio.sleep(0.01)
+    feed.hide("view")
+    await feed.stop()
+    assert ended == [1]

@@ -73,7 +73,7 @@ class RunsScreen(ViewScreen):
             return "No run needs you  (z shows all)" if not self.filter.text else "No run that matches needs you"
         if self.filter.text:
             return f"No run matches  {self.filter.text}  (escape clears the filter)"
-        if self.console.session.prefect is None:
+        if not self.console.session.has_prefect:
             return "No Prefect server is configured. Start one of your own:  slurmtui server start"
         if snapshot.flow_runs.at is None:
             return visible(" ".join(snapshot.flow_runs.error.split())) or "Asking Prefect…"
