@@ -21,6 +21,7 @@ import msgspec
 from slurmtui.errors import CommandError, CommandMissing
 from slurmtui.sources.command_log import Call, CommandLog
 from slurmtui.sources.digest import digesting
+from slurmtui.sources.within import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -173,7 +174,7 @@ class Runner:
 async def _wait(process: asyncio.subprocess.Process, stdin: bytes | None, timeout: float) -> int | None:
     """The exit code, or None when the time limit came first; the process is then gone, as after a cancelled wait."""
     try:
-        await asyncio.wait_for(process.communicate(stdin), timeout)
+        await within(process.communicate(stdin), timeout)
     except asyncio.TimeoutError:
         await _end(process)
         return None

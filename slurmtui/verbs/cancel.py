@@ -140,9 +140,8 @@ async def _cancel_all(session: Session, wanted: Sequence[Wanted], *, quiet: bool
 
     runs = [one.id for one in wanted if one.kind == "run"]
     jobs = [one.id for one in wanted if one.kind == "job"]
-    of_jobs = asyncio.ensure_future(_cancel_jobs(session, jobs))
-    of_runs = await asyncio.gather(*map(one_run, runs))
-    by_id = {result["id"]: result for result in [*of_runs, *await of_jobs]}
+    of_jobs, *of_runs = await asyncio.gather(_cancel_jobs(session, jobs), *map(one_run, runs))
+    by_id = {result["id"]: result for result in [*of_jobs, *of_runs]}
     return [by_id[one.id] for one in wanted]
 
 

@@ -21,6 +21,7 @@ import msgspec
 
 from slurmtui.errors import PrefectError, PrefectUnauthorized, PrefectUnreachable
 from slurmtui.sources.command_log import Call, CommandLog
+from slurmtui.sources.within import within
 
 if TYPE_CHECKING:
     import httpx
@@ -131,9 +132,8 @@ class Transport:
         code: int | None = None
         said = ""
         try:
-            response = await asyncio.wait_for(
-                client.request(method, self.connection.api_url + path, content=content), max(left, 0.05)
-            )
+            request = client.request(method, self.connection.api_url + path, content=content)
+            response = await within(request, max(left, 0.05))
             code = response.status_code
             if code >= 400:
                 said = _words(response.content)
