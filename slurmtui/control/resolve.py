@@ -1,4 +1,4 @@
-"""From what a person types to the run that is meant: a whole id, or the beginning of one."""
+"""From what a person types to the run that is meant: a whole id, the beginning of one, or a name."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def need_prefect(session: Session) -> PrefectClient:
 
 
 async def resolve_run(session: Session, text: str) -> FlowRun:
-    """The run whose id is, or begins with, ``text``.
+    """The run whose id is, or begins with, ``text``, or whose name it is.
 
     Raises:
-        UsageError: it is no id, or several runs begin so (they are listed).
+        UsageError: several runs are called or begin so (they are listed).
         Refused: there is no such run, or no Prefect server is configured.
         PrefectError: the server did not answer.
     """
@@ -67,41 +67,44 @@ async def resolve_id(session: Session, text: str) -> str:
     """The id of the run that is meant; Prefect need not answer when one of the run folders is.
 
     Raises:
-        UsageError: it is no id, or several runs begin so (they are listed).
+        UsageError: several runs are called or begin so (they are listed).
         Refused: there is no such run.
         PrefectError: the run is in no folder, and the server did not answer.
     """
-    prefix = text.strip().lower()
-    if not _PREFIX.fullmatch(prefix):
-        raise UsageError(f"{visible(text)!r} is no run id: one is made of 0-9, a-f and -, and may be cut short.")
+    wanted = text.strip()
+    prefix = wanted.lower() if _PREFIX.fullmatch(wanted.lower()) else ""
     here = [
         Found(run_id, record.spec.name, record.spec.flow_name)
         for run_id, record in run_folder.read_all().items()
-        if run_id.startswith(prefix)
+        if (prefix and run_id.startswith(prefix)) or record.spec.name == wanted
     ]
-    if run_folder.is_run_id(prefix) and here:
+    if run_folder.is_run_id(prefix) and any(one.id == prefix for one in here):
         return prefix
-    found = {one.id: one for one in await _in_prefect(session, prefix, here)}
+    found = {one.id: one for one in await _in_prefect(session, prefix, wanted, here)} if wanted else {}
     found.update({one.id: one for one in here})
     if not found:
-        raise Refused(f"There is no run whose id begins with {prefix}. `slurmtui runs` lists them.")
+        raise Refused(f"No run is called {visible(wanted)!r} or has an id that begins so. `slurmtui runs` lists them.")
     if len(found) > 1:
-        raise UsageError(f"Several runs begin with {prefix}:\n{_listing(found.values())}\nGive more of the id.")
+        listing = _listing(found.values())
+        raise UsageError(f"Several runs are called {visible(wanted)!r} or begin so:\n{listing}\nGive more of the id.")
     return next(iter(found))
 
 
-async def _in_prefect(session: Session, prefix: str, here: list[Found]) -> list[Found]:
+async def _in_prefect(session: Session, prefix: str, name: str, here: list[Found]) -> list[Found]:
     client = session.prefect
     if client is None:
         if here:
             return []
         raise Refused(NO_SERVER)
     try:
-        return [Found(run.id, run.name, run.flow_name) for run in await client.find_flow_runs(prefix)]
+        runs = await client.find_flow_runs(prefix) if prefix else ()
+        if not run_folder.is_run_id(prefix):
+            runs = (*runs, *await client.named_flow_runs(name))
     except PrefectError:
         if here:
             return []  # those in the folders can still be acted on
         raise
+    return [Found(run.id, run.name, run.flow_name) for run in runs]
 
 
 def _listing(runs: Iterable[Found]) -> str:

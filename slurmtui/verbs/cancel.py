@@ -42,7 +42,10 @@ class Wanted(msgspec.Struct, frozen=True):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument(
-        "ids", nargs="+", metavar="ID", help="run ids (may be cut short), or job ids as squeue shows them (123, 123_4)"
+        "ids",
+        nargs="+",
+        metavar="ID",
+        help="runs by id (may be cut short) or name, or jobs by their ids as squeue shows them (123, 123_4)",
     )
     parser.add_argument(
         "--yes", "-y", action="store_true", help="do not ask (nothing is asked without a terminal, or with --json)"

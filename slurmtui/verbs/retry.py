@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("id", metavar="ID", help="the run's id (may be cut short)")
+    parser.add_argument("id", metavar="ID", help="the run's id (may be cut short) or its name")
     parser.add_argument("--profile", metavar="NAME", help="another profile for its jobs")
     parser.add_argument("--memory", metavar="SIZE", help="other memory for each of its jobs, such as 32G")
     parser.add_argument("--time", metavar="LIMIT", help="another time limit for its jobs, such as 4:00:00")

@@ -34,6 +34,11 @@ class Server:
             raise PrefectUnreachable("away")
         return tuple(run for run in self.runs.values() if run.id.startswith(prefix))
 
+    async def named_flow_runs(self, name: str) -> tuple[FlowRun, ...]:
+        if self.away:
+            raise PrefectUnreachable("away")
+        return tuple(run for run in self.runs.values() if run.name == name)
+
     async def flow_run(self, run_id: str) -> FlowRun:
         if run_id not in self.runs:
             raise PrefectError("Flow run not found", status=404)
@@ -59,18 +64,37 @@ async def test_a_whole_id_and_a_part_that_only_one_begins_with() -> None:
 
 
 async def test_several_are_listed_with_their_names() -> None:
-    with pytest.raises(UsageError, match="Several runs begin with 0f8b") as caught:
+    with pytest.raises(UsageError, match="Several runs are called '0f8b' or begin so") as caught:
         await resolve_id(session(Server(HERE, THERE)), "0f8b")
     assert f"{HERE}  brave-otter  train" in str(caught.value)
     assert f"{THERE}  run-7777  train" in str(caught.value)
 
 
+async def test_a_run_is_meant_by_its_name_as_well() -> None:
+    both = session(Server(HERE, THERE))
+    assert await resolve_id(both, "run-7777") == THERE
+    assert await resolve_id(session(Server(away=True)), "brave-otter") == HERE
+    assert await resolve_id(session(None), "brave-otter") == HERE
+    namesake = Server(HERE, THERE)
+    namesake.runs[THERE] = FlowRun(id=THERE, name="brave-otter", flow_name="train")
+    with pytest.raises(UsageError, match="Several runs are called 'brave-otter'") as caught:
+        await resolve_id(session(namesake), "brave-otter")
+    assert HERE in str(caught.value)
+    assert THERE in str(caught.value)
+
+
+async def test_a_name_that_is_the_beginning_of_anothers_id_is_not_guessed_about() -> None:
+    server = Server(THERE)
+    server.runs["e" + THERE[1:]] = FlowRun(id="e" + THERE[1:], name="0f8b", flow_name="train")
+    with pytest.raises(UsageError, match="Several runs"):
+        await resolve_id(session(server), "0f8b")
+
+
 async def test_no_run_no_id_and_no_server() -> None:
-    with pytest.raises(Refused, match="no run whose id begins with abc"):
-        await resolve_id(session(Server()), "abc")
-    for text in ("brave-otter", "", "0f8b*", "\x1b[2J"):
-        with pytest.raises(UsageError, match="is no run id"):
+    for text in ("abc", "", "0f8b*", "brave-", "\x1b[2J"):
+        with pytest.raises(Refused, match=r"No run is called .* or has an id that begins so") as caught:
             await resolve_id(session(Server()), text)
+        assert str(caught.value).isprintable()
     with pytest.raises(Refused, match="slurmtui server start"):
         await resolve_id(session(None), "abc")
     with pytest.raises(Refused, match="not known to the Prefect server http://server/api"):

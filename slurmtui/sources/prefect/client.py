@@ -31,6 +31,7 @@ LOG_OVERLAP_SECONDS = 10.0
 _ROUNDING = 2e-6  # seconds: a time is kept as a float, and sent in microseconds
 _READING = ("/filter", "/count", "/history", "/paginate", "/count-task-runs")
 _SEARCHED = 2_000
+_NAMED = 20
 _OF_AN_ID = frozenset("0123456789abcdef-")
 _DIGITS_OF_AN_ID = 32
 _LOG_LIMIT = 100_000
@@ -108,6 +109,11 @@ class PrefectClient:
                 raise
         listed = await self._runs.query("START_TIME_DESC", {}, _SEARCHED)
         return await self._facts([row for row in listed.rows if row.id.startswith(prefix)])
+
+    async def named_flow_runs(self, name: str) -> tuple[FlowRun, ...]:
+        """The newest runs of exactly this name."""
+        listed = await self._runs.query("START_TIME_DESC", {"name": {"any_": [name]}}, _NAMED)
+        return await self._facts(listed.rows)
 
     async def task_runs(self, run_id: str) -> tuple[TaskRun, ...]:
         """All task runs of a run, every attempt's, oldest first."""
