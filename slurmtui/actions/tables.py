@@ -9,7 +9,7 @@ SORTED = ("jobs", "nodes", "partitions", "history")
 
 ACTIONS = (
     Action("wrong", "z", "Only what is wrong",
-           "Show only what needs a look: failed, held, cannot start, node failed; runs that need you. Again shows all.",
+           "Show only what needs a look: runs that failed or need you; jobs held or unable to start. Again shows all.",
            perform("wrong"), ("runs", "jobs", "nodes", "partitions", "history"), footer=32),
     Action("sort", "s", "Sort", "Choose the column to sort by.", perform("sort"), SORTED, footer=33),
     Action("sort-left", "less_than_sign", "Sort by the column to the left", "Left of the first is SLURM's own order.",

@@ -34,3 +34,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     mood: Mood
     evidence: tuple[str, ...] = ()
     needs_you: bool = False
+
+    @property
+    def wrong(self) -> bool:
+        """Whether something went or goes wrong: it needs a person, or it has failed."""
+        return self.needs_you or self.mood in (Mood.FAILED, Mood.LOST)

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "id",
         metavar="ID",
-        help="a run's id (may be cut short) or name, or a job's id as squeue shows it (123, 123_4; an array's: all of it)",
+        help="a run's id (may be cut short) or name; a job's as squeue shows it: 123, 123_4, an array's for all of it",
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run or job has ended")
     parser.add_argument(

@@ -60,7 +60,7 @@ class RunsScreen(ViewScreen):
         """Runs that pass the filter, and the children of the open ones."""
         views = self.filter.runs(snapshot.runs)
         if self.wrong:
-            views = [view for view in views if view.verdict.needs_you]
+            views = [view for view in views if view.verdict.wrong]
         self._rows = rows_of.build(views, snapshot, self._opened, self.console.glyph, time.time())
         self._news.set()
         self.table.empty_text = self._empty_words(snapshot)
@@ -70,7 +70,8 @@ class RunsScreen(ViewScreen):
 
     def _empty_words(self, snapshot: Snapshot) -> str:
         if self.wrong:
-            return "No run needs you  (z shows all)" if not self.filter.text else "No run that matches needs you"
+            what = "run that matches" if self.filter.text else "run"
+            return f"Nothing is wrong with any {what}  (z shows all)"
         if self.filter.text:
             return f"No run matches  {self.filter.text}  (escape clears the filter)"
         if not self.console.session.has_prefect:
