@@ -77,20 +77,42 @@ def check_text(text: str, file: Path) -> Loaded:
     Raises:
         ConfigError: with every mistake found.
     """
+    read = _values(text, file)
+    if read is None:  # nothing but comments
+        return Loaded(Config(source=str(file)))
+    found, problems = read
+    problems.raise_if_any()
+    return Loaded(_build(found, file), problems.lines, problems.notes)
+
+
+def right_part(path: str | Path | None = None) -> Loaded | None:
+    """What is right in a file that holds mistakes, to look for more of them; None when nothing can be made of it."""
+    file = config_path(path)
+    try:
+        read = _values(read_text(file), file)
+        return None if read is None else Loaded(_build(read[0], file), read[1].lines, read[1].notes)
+    except (ConfigError, msgspec.ValidationError):
+        return None
+
+
+def _values(text: str, file: Path) -> tuple[dict[str, Any], Problems] | None:
+    """The values that were found right by their keys, and what is wrong with the others; None for an empty document.
+
+    Raises:
+        ConfigError: it is no configuration at all.
+    """
     if not text.strip():
         raise ConfigError([f"{file}: is empty: remove it, or write a new one with `slurmtui config init --force`."])
     node = parse(text, file)
-    if node is None:  # nothing but comments
-        return Loaded(Config(source=str(file)))
+    if node is None:
+        return None
     problems = Problems(file)
-    place = Place(problems, "", node, 1)
-    found = read_section(TOP, place) or {}
+    found = read_section(TOP, Place(problems, "", node, 1)) or {}
     for name, profile in found.get("profiles", {}).items():
         _check_profile(problems, name, profile)
     _check_names(problems, found)
     _check_rest(problems, found)
-    problems.raise_if_any()
-    return Loaded(_build(found, file), problems.lines, problems.notes)
+    return found, problems
 
 
 def _check_profile(problems: Problems, name: str, profile: dict[str, Any]) -> None:

@@ -23,23 +23,34 @@ if TYPE_CHECKING:
 READY_SECONDS = 180.0
 """Prefect takes 7 s on a local disk, many times that on a slow shared one."""
 
+BUSY_SECONDS = 20.0
+"""So long one that was ready before may keep silent: a busy one answers by then, one that hangs never will."""
+
 _LOOK_EVERY = 0.1
 
 
 def wait_ready(record: ServerRecord, process: psutil.Process, auth: str) -> ServerRecord:
     """Wait until the server answers, knows its password and refuses another; the record then holds its version.
 
+    One whose record holds a version was ready before: it is given less time.
+
     Raises:
         ServerError: it does not come to that; the message holds the end of its log.
     """
     folder = paths.server_folder()
-    until = time.monotonic() + READY_SECONDS
+    until = time.monotonic() + (BUSY_SECONDS if record.version else READY_SECONDS)
     while True:
         if not server_process.lives(process):
             said = server_process.log_end(folder)
             raise ServerError(f"The server ended while it started{_with(record)}. {record.log}:\n{said}")
         if server_process.listens(process, record.port) and ask(record.api_url, "/ready").status == 200:
             break
+        if time.monotonic() > until and record.version:
+            raise ServerError(
+                f"The server runs (process {record.pid} on {record.api_url}) but has not answered for "
+                f"{BUSY_SECONDS:g} s. `slurmtui server stop` ends it, then `slurmtui server start` brings it back; "
+                f"runs outlive that. Log: {record.log}"
+            )
         if time.monotonic() > until:
             said = server_process.log_end(folder)
             raise ServerError(f"The server was not ready within {READY_SECONDS:g} s. {record.log}:\n{said}")

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from slurmtui.atomic import write_private
-from slurmtui.config import check_text, config_path, read_config
+from slurmtui.config import Loaded, check_text, config_path, read_config, right_part
 from slurmtui.config_reference import reference
 from slurmtui.config_template import template
 from slurmtui.errors import CommandError, ConfigError, Refused
@@ -108,13 +108,14 @@ def _check(arguments: argparse.Namespace) -> int:
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     try:
-        loaded = read_config(arguments.config)
+        loaded: Loaded | None = read_config(arguments.config)
     except ConfigError as error:
         problems = error.problems
-    else:
+        loaded = right_part(arguments.config)  # what is right in it may not fit the cluster, or the keys
+    if loaded is not None:
         session = None if arguments.offline else open_session(loaded.config)
-        problems, more = asyncio.run(check(loaded, session))
-        notes = (*loaded.notes, *more)
+        wrong, more = asyncio.run(check(loaded, session))
+        problems, notes = (*problems, *wrong), (*loaded.notes, *more)
         file = loaded.config.source or f"no file at {file}, so the built-in configuration"
     if arguments.json:
         print(json.dumps({"file": file, "well": not problems, "problems": problems, "notes": notes}))

@@ -263,3 +263,16 @@ def test_the_reference_names_every_key(capsys: pytest.CaptureFixture[str]) -> No
     assert out == reference()
     for key in ("`skip_directives`", "`floor_seconds`", "`auth_file`", "`maximum`", "`interface`", "`read_only`"):
         assert f"| {key} | " in out
+
+
+@pytest.mark.usefixtures("slurm")
+def test_every_mistake_is_told_at_once_also_those_against_the_cluster_and_the_keys(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text("driver: nowhere\nkeys:\n  run.nope: z\nprofiles:\n  mine:\n    partition: elsewhere\n")
+    assert main(["config", "check"]) == 1
+    told = capsys.readouterr().out
+    for mistake in ("1: driver: ", "3: keys.run.nope: ", "6: profiles.mine.partition: "):
+        assert f"{file}:{mistake}" in told
+    assert f"{file}: 3 mistakes" in told

@@ -241,3 +241,14 @@ def test_a_database_on_a_network_file_system_is_warned_of(
 def test_the_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
     assert server_database.file_system(tmp_path)
     assert server_database.file_system(Path("/proc/self")) == "proc"
+
+
+def test_starting_over_a_server_that_hangs_says_so_and_ends(
+    imitation: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_ready, "BUSY_SECONDS", 0.2)
+    write(pid=imitation.pid, pid_started=started_at(imitation.pid))
+    with pytest.raises(ServerError, match=r"has not answered for 0\.2 s\. `slurmtui server stop` ends it"):
+        server.start(LOOPBACK)
+    assert imitation.poll() is None
+    assert read_record() is not None
