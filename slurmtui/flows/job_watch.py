@@ -62,6 +62,7 @@ class JobWatch:
         """Begin to watch a job."""
         with self._lock:
             self._news[job_id] = JobNews()
+            self._missing.pop(job_id, None)  # of a job of that number which was forgotten during a look
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="slurmtui-jobs", daemon=True)
                 self._thread.start()
@@ -102,7 +103,10 @@ class JobWatch:
         try:
             found = asyncio.run(self._ask(ids))
         except CommandError as error:
-            found = {job_id: msgspec.structs.replace(self.news(job_id), problem=str(error)) for job_id in ids}
+            found = {job_id: self._unchanged(job_id, str(error)) for job_id in ids}
+        except Exception as error:  # noqa: BLE001 - said in the log of each job: without this thread all wait for ever
+            words = f"{type(error).__name__}: {error}"
+            found = {job_id: self._unchanged(job_id, words) for job_id in ids}
         with self._lock:
             changed = {job_id for job_id, news in found.items() if self._news.get(job_id, news) != news}
             self._news.update({job_id: news for job_id, news in found.items() if job_id in self._news})
@@ -136,7 +140,12 @@ class JobWatch:
         since = self._missing.setdefault(job_id, time.monotonic())
         if time.monotonic() - since > UNKNOWN_FOR:
             return JobNews(state="UNKNOWN", problem=problem or "SLURM and its accounting have forgotten the job")
-        return msgspec.structs.replace(self.news(job_id), problem=problem or "SLURM does not tell of the job")
+        return self._unchanged(job_id, problem or "SLURM does not tell of the job")
+
+    def _unchanged(self, job_id: str, problem: str) -> JobNews:
+        """What was known, with why nothing newer is; the job may have been forgotten since the look began."""
+        with self._lock:
+            return msgspec.structs.replace(self._news.get(job_id, JobNews()), problem=problem)
 
 
 def _of_queued(job: Job) -> JobNews:

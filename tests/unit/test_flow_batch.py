@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -223,3 +224,44 @@ def test_one_thread_looks_for_all_and_ends_with_them(slurm: type[FakeSlurm], mon
     while watch._thread is not None and time.monotonic() < until:
         time.sleep(0.02)
     assert watch._thread is None, "no thread is left when there is nothing to watch"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_job_that_is_forgotten_during_a_look_ends_no_look(
+    slurm: type[FakeSlurm], watch: JobWatch, monkeypatch: pytest.MonkeyPatch, *, answers: bool
+) -> None:
+    async def slow(_self: FakeSlurm, _ids: Sequence[str]) -> dict[str, Job]:
+        watch.forget("7")
+        if answers:
+            return {}
+        raise CommandError("squeue did not answer within 20 s", argv=["squeue"], code=None)
+
+    monkeypatch.setattr(slurm, "jobs_by_id", slow)
+    watch._look(["7"])
+    assert watch._news == {}
+
+
+def test_a_look_that_fails_in_any_way_is_told_and_is_not_the_last(
+    slurm: type[FakeSlurm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = threading.Event()
+
+    async def fails_first(_self: FakeSlurm, _ids: Sequence[str]) -> dict[str, Job]:
+        if not told.is_set():
+            raise OSError(24, "Too many open files")
+        return {}
+
+    monkeypatch.setattr(job_watch, "FIRST_LOOK", 0.02)
+    monkeypatch.setattr(job_watch, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(slurm, "jobs_by_id", fails_first)
+    slurm.detail = JobDetail(id="7", state="COMPLETED")
+    watch, until = JobWatch(), time.monotonic() + 10
+    watch.add("7")
+    while not watch.news("7").problem and time.monotonic() < until:
+        time.sleep(0.02)
+    assert watch.news("7").problem == "OSError: [Errno 24] Too many open files"
+    told.set()
+    while not watch.news("7").ended and time.monotonic() < until:
+        time.sleep(0.02)
+    assert watch.news("7").state == "COMPLETED"
+    watch.forget("7")
