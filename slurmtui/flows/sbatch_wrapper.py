@@ -102,7 +102,7 @@ def record(folder: str, code: int, job_id: "str | None", said: str) -> None:
         os.write(handle, json.dumps(entry).encode() + b"\n")
         os.close(handle)
     except OSError as error:
-        sys.stderr.write(f"slurmtui: this job could not be written down for its run: {error}\n")
+        pass_on(2, f"slurmtui: this job could not be written down for its run: {error}\n".encode())
 
 
 def keep_script(folder: str, script: "str | None") -> None:
@@ -118,6 +118,15 @@ def keep_script(folder: str, script: "str | None") -> None:
         os.write(handle, content)
         os.close(handle)
     except OSError:  # there is one already, or no room: the job is what matters
+        return
+
+
+def pass_on(stream: int, words: bytes) -> None:
+    """Write all of it, or give it up when nobody is there to read it: what was submitted is submitted."""
+    try:
+        while words:
+            words = words[os.write(stream, words) :]
+    except OSError:
         return
 
 
@@ -150,11 +159,11 @@ def run(
                     waiting.unregister(key.fd)
                     continue
                 said[key.fd] += piece
-                os.write(passed_on[key.fd], piece)
                 found = None if known else names_job.search(said[out])
-                if found:
+                if found:  # first of all: who called may be gone, and then this alone tells of the job
                     known = True
                     on_job(found.group(1).decode())
+                pass_on(passed_on[key.fd], piece)
     return child.wait(), known, said[err].decode("utf-8", "replace")
 
 

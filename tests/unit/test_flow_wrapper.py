@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from slurmtui.control.run_folder import install_wrapper
 from slurmtui.flows import sbatch_wrapper
 from slurmtui.models.run_record import Submission
+from slurmtui.sources import exec as exec_module
 from tests.unit.programs import put_program
 
 if TYPE_CHECKING:
@@ -171,6 +172,34 @@ def test_a_job_that_is_waited_for_is_written_down_at_once(wrapped: Wrapped) -> N
     )
     assert wrapped.call("--wait", "x.sh").returncode == 2
     assert [(entry.job_id, entry.code) for entry in wrapped.submissions] == [("9", 0)]
+
+
+@pytest.mark.parametrize("arguments", [["x.sh"], ["--comment=mine", "x.sh"]])
+def test_a_job_is_written_down_though_its_caller_is_gone(wrapped: Wrapped, arguments: list[str]) -> None:
+    wrapped.answers("sys.stderr.write('a warning\\n'); print('Submitted batch job 4711')")
+    reader, writer = os.pipe()
+    os.close(reader)
+    path = f"{wrapped.folder / 'bin'}{os.pathsep}{wrapped.real}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    done = subprocess.run(
+        ["sbatch", *arguments], env={"PATH": path}, stdout=writer, stderr=writer, check=False, timeout=30
+    )
+    os.close(writer)
+    assert done.returncode == 0
+    assert [(entry.job_id, entry.code) for entry in wrapped.submissions] == [("4711", 0)]
+
+
+def test_all_is_passed_on_though_it_is_taken_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda stream, words: write(stream, words[:2]))
+    sbatch_wrapper.pass_on(writer, b"Submitted")
+    os.close(writer)
+    with os.fdopen(reader, "rb") as read:
+        assert read.read() == b"Submitted"
+
+
+def test_the_same_words_are_secrets_wherever_a_job_is_submitted() -> None:
+    assert sbatch_wrapper._SECRET.pattern == exec_module._SECRET.pattern
 
 
 def test_no_sbatch_behind_it(wrapped: Wrapped) -> None:
