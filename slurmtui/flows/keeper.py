@@ -8,6 +8,7 @@ long; at its end nothing of it is left in the queue.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from slurmtui.atomic import write_private
-from slurmtui.errors import RunFolderError
+from slurmtui.errors import RunFolderError, SlurmtuiError
 from slurmtui.flows import job_logs, jobs, network_folder
 from slurmtui.flows.environment import job_environment
 from slurmtui.flows.leaving import leave, log_to_stderr
@@ -49,6 +50,7 @@ class Keeper:
         self._stop = asyncio.Event()
         self._why = ""
         self._status = ClusterStatus(time=0)
+        self._unwritten = ""
         self._last_flow = time.monotonic()
         self._look_afresh = network_folder.refresher(folder)
 
@@ -104,7 +106,7 @@ class Keeper:
             self._tell(cluster.scheduler)
             await abandoned.end()
             self._look_afresh()
-            if (self._folder / DOWN_FILE).exists():
+            if self._asked_to_end():
                 self._end("it was asked to end")
             elif time.monotonic() - self._last_flow > self._spec.end:
                 self._end(f"no flow has used it for {self._spec.end:.0f} s")
@@ -123,8 +125,26 @@ class Keeper:
         same = msgspec.structs.replace(now, time=self._status.time) == self._status
         if same and now.time - self._status.time < _SIGN_EVERY:
             return
-        self._status = now
-        write_private(self._folder / STATUS_FILE, msgspec.json.encode(now))
+        try:
+            write_private(self._folder / STATUS_FILE, msgspec.json.encode(now))
+        except OSError as error:
+            self._without_room(error)
+            return
+        self._status, self._unwritten = now, ""
+
+    def _without_room(self, error: OSError) -> None:
+        """Say once that nothing can be written: the flows on the cluster need no file, and it is tried again."""
+        if self._unwritten != str(error):
+            self._unwritten = str(error)
+            _log.warning("the cluster's state cannot be written down: %s", error)
+        with contextlib.suppress(OSError):
+            os.utime(self._folder / KEEPER_FILE)  # a sign of life that needs no room
+
+    def _asked_to_end(self) -> bool:
+        try:
+            return (self._folder / DOWN_FILE).exists()
+        except OSError:  # the file system is away for a moment
+            return False
 
     async def _close(self, cluster: Any) -> None:
         try:
@@ -133,15 +153,36 @@ class Keeper:
             _log.warning("Dask did not close the cluster: %s: %s", type(error).__name__, error)
 
     async def _clean_up(self) -> None:
-        """Leave no job in the queue and no key in the folder, and write down the end."""
-        await asyncio.to_thread(jobs.wait_for_submissions, self._folder)
-        until = time.monotonic() + _EMPTY_WITHIN
-        while await jobs.cancel_leftovers(self._submitted()) and time.monotonic() < until:  # noqa: ASYNC110 - SLURM tells nobody
-            await asyncio.sleep(_LOOK_EVERY)
-        shutil.rmtree(self._folder / TLS_FOLDER, ignore_errors=True)
-        record = msgspec.structs.replace(self._record, ended=time.time(), message=self._why)
-        self._write(record)
+        """Leave no job in the queue and no key in the folder, and write down the end: each whatever another met."""
+        for step in (self._end_submissions, self._end_jobs, self._remove_keys, self._write_end):
+            try:
+                await step()
+            except Exception:  # noqa: BLE001, PERF203 - told with its trace; nobody else does the other steps
+                _log.exception("the cluster's end is not whole:")
         _log.info("the cluster has ended: %s", self._why)
+
+    async def _end_submissions(self) -> None:
+        await asyncio.to_thread(jobs.wait_for_submissions, self._folder)
+
+    async def _end_jobs(self) -> None:
+        """Cancel what is in the queue until nothing is; after an error as well, within the same time."""
+        until = time.monotonic() + _EMPTY_WITHIN
+        while True:
+            late = time.monotonic() >= until
+            try:
+                if not await jobs.cancel_leftovers(self._submitted()) or late:
+                    return
+            except (OSError, SlurmtuiError) as error:
+                if late:
+                    raise
+                _log.warning("the jobs are not known to have ended: %s", error)
+            await asyncio.sleep(_LOOK_EVERY)
+
+    async def _remove_keys(self) -> None:
+        shutil.rmtree(self._folder / TLS_FOLDER, ignore_errors=True)
+
+    async def _write_end(self) -> None:
+        self._write(msgspec.structs.replace(self._record, ended=time.time(), message=self._why))
 
     def _submitted(self) -> jobs.Submitted:
         found = read_cluster(self._folder)
