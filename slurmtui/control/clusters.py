@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import time
@@ -21,6 +22,7 @@ from slurmtui.control.log_end import last_lines
 from slurmtui.control.plan import check_jobs
 from slurmtui.control.run_lock import hold_file
 from slurmtui.control.submit import driver_python
+from slurmtui.control.unbroken import unbroken
 from slurmtui.errors import FlowError, Refused, RunFolderError, UsageError
 from slurmtui.models.marks import Marks
 from slurmtui.models.profile import SharedPolicy
@@ -48,7 +50,9 @@ if TYPE_CHECKING:
     from slurmtui.session import Session
 
 _MODULE = "slurmtui.flows.keeper"
+_log = logging.getLogger(__name__)
 _LOOK_EVERY = 0.1
+_END_SECONDS = 75.0  # a keeper closes its workers and sees its jobs leave the queue
 _SHOWN_LINES = 8
 
 
@@ -78,12 +82,7 @@ async def up(session: Session, profile: str | None, bounds: Bounds | None = None
         if there is not None:
             return there, False
         await check_jobs(session, chosen)
-        made = _create(spec)
-        try:
-            return await _start(session, spec, made), True
-        except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
-            raise
+        return await _start(session, spec), True
 
 
 def new_spec(session: Session, profile: Profile, bounds: Bounds) -> ClusterSpec:
@@ -164,35 +163,69 @@ async def _already_there(session: Session, name: str) -> ClusterRecord | None:
     return None
 
 
-def _create(spec: ClusterSpec) -> Path:
-    folder = paths.clusters_folder() / spec.id
+def _create(spec: ClusterSpec, folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700)
         run_folder.install_wrapper(folder, spec.python)
         write_private(folder / CLUSTER_FILE, msgspec.json.format(msgspec.json.encode(spec)))  # last: it makes it one
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
         raise RunFolderError(f"The folder {folder} cannot be made: {error.strerror}.") from error
-    return folder
 
 
-async def _start(session: Session, spec: ClusterSpec, folder: Path) -> ClusterRecord:
+async def _start(session: Session, spec: ClusterSpec) -> ClusterRecord:
+    """Make its folder, start its keeper and wait for that; of a start that fails nothing is left."""
+    folder, process = paths.clusters_folder() / spec.id, None
+    try:
+        await unbroken(asyncio.to_thread(_create, spec, folder))
+        process = _start_keeper(session, spec, folder)
+        found = await asyncio.to_thread(read_cluster, folder)
+        assert found is not None  # noqa: S101 - it was written just now
+        return await _until_up(found, process)
+    except BaseException as error:
+        left = await unbroken(_take_back(spec, folder, process))
+        if left and isinstance(error, FlowError):
+            raise FlowError(f"{error}\n{left}") from error
+        raise
+
+
+def _start_keeper(session: Session, spec: ClusterSpec, folder: Path) -> subprocess.Popen[bytes]:
     words = [spec.python, "-m", _MODULE, str(folder)]
     environment = {**os.environ, **session.environment()}
     handle = os.open(folder / KEEPER_LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(handle, "ab") as log:
         try:
-            process = start_detached(words, folder=folder, environment=environment, log=log)
+            return start_detached(words, folder=folder, environment=environment, log=log)
         except OSError as error:
             raise FlowError(f"The keeper could not be started with {spec.python}: {error.strerror}.") from error
-    found = read_cluster(folder)
-    assert found is not None  # noqa: S101 - it was written just now
-    try:
-        return await _until_up(found, process)
-    except BaseException:
+
+
+async def _take_back(spec: ClusterSpec, folder: Path, process: subprocess.Popen[bytes] | None) -> str:
+    """End the keeper, then remove the folder, from which it knows its jobs; what is left to be ended, in words."""
+    left = ""
+    if process is not None:
+        process.terminate()
+        until = time.monotonic() + _END_SECONDS
+        while process.poll() is None and time.monotonic() < until:  # noqa: ASYNC110 - a thread waits for it, and tells nobody
+            await asyncio.sleep(_LOOK_EVERY)
         if process.poll() is None:
-            process.terminate()
-        raise
+            left = f"Its keeper (process {process.pid}) is still ending its jobs"
+        elif await asyncio.to_thread(_has_jobs, folder):
+            left = "Jobs of it may be left"
+    if not left:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        return ""
+    _log.warning("%s; %s stays", left, folder)
+    return f"{left}; `slurmtui cluster down {spec.name}` makes sure that they end."
+
+
+def _has_jobs(folder: Path) -> bool:
+    """Whether a keeper that is gone has made jobs and has not written down that it ended them."""
+    found = read_cluster(folder)
+    return (
+        found is not None
+        and keeper_status(found) is not DriverStatus.ENDED
+        and any(entry.job_id for entry in found.submissions)
+    )
 
 
 async def _until_up(record: ClusterRecord, process: subprocess.Popen[bytes] | None) -> ClusterRecord:
