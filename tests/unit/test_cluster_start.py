@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 
 KEEPER = """
 import pathlib, signal, sys, time
-folder = pathlib.Path(sys.argv[1])
+folder, until = pathlib.Path(sys.argv[1]), time.time() + 60
 
 def end(*_):
     (folder.parent / "ending").touch()
-    while not (folder.parent / "may-end").exists():
+    while not (folder.parent / "may-end").exists() and time.time() < until:
         time.sleep(0.01)
     (folder.parent / "seen").write_text(" ".join(sorted(path.name for path in folder.iterdir())))
     sys.exit()
 
 signal.signal(signal.SIGTERM, end)
 (folder.parent / "ready").touch()
-while True:
-    time.sleep(60)
+time.sleep(60)
 """
 
 
