@@ -187,8 +187,7 @@ async def _remove(session: Session, case: Case, progress: Progress) -> RepairRep
 def _touch_all(case: Case, touch: Callable[[Path], object]) -> int:
     done = 0
     for path in map(Path, case.paths):
-        if rescue_files.still_left(case.kind, path):
-            touch(path)
+        if rescue_files.still_left(case.kind, path) and touch(path):
             done += 1
     return done
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from slurmtui import paths
 from slurmtui.control import server
-from slurmtui.control.run_lock import LOCK_FILE, is_stale
+from slurmtui.control.run_lock import LOCK_FILE, break_stale, is_stale
 from slurmtui.errors import RunFolderError
 from slurmtui.models.rescue import Leftover
 from slurmtui.models.run_record import DriverStatus, RunRecord
@@ -78,22 +78,23 @@ def put_aside(path: Path) -> Path:
     return target
 
 
-def remove(path: Path) -> None:
-    """Remove a stale lock or a folder of certificates.
+def remove(path: Path) -> bool:
+    """Remove a stale lock or a folder of certificates; False for a lock that is stale no more.
 
     Raises:
+        Refused: other consoles take and break the lock in this moment.
         RunFolderError: it is not in the state folder, or it cannot be removed.
     """
     _check_inside(path)
     try:
-        if stat.S_ISDIR(path.lstat().st_mode):
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return break_stale(path)
+        shutil.rmtree(path)
     except FileNotFoundError:
-        return
+        return True
     except OSError as error:
         raise RunFolderError(f"{path} cannot be removed: {error.strerror}.") from error
+    return True
 
 
 def still_left(leftover_kind: str, path: Path) -> bool:

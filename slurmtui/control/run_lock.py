@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import uuid
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -57,39 +57,60 @@ def hold_file(path: Path, doing: str, what: str) -> Iterator[None]:
     own = LockRecord(
         host=host_name(), pid=os.getpid(), pid_started=started_at(os.getpid()), time=time.time(), doing=doing
     )
-    content = msgspec.json.encode(own)
-    try:
-        if not _take(path, content):
-            _break_if_stale(path)
-            if not _take(path, content):
-                raise _told(path, what)
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise RunFolderError(f"{path} cannot be written: {error.strerror}.") from error
-        content = b""
+    handle = _made(path, msgspec.json.encode(own), what)
     over = threading.Event()
-    threading.Thread(target=_renew, args=(path, content, over), name="slurmtui-lock", daemon=True).start()
+    renewing = threading.Thread(target=_renew, args=(path, handle, over), name="slurmtui-lock", daemon=True)
+    renewing.start()
     try:
         yield
     finally:
         over.set()
-        with contextlib.suppress(OSError):
-            if path.read_bytes() == content:
-                path.unlink()
+        renewing.join()  # it uses the handle
+        if handle is not None:
+            with contextlib.suppress(OSError):
+                if _is_it(path, handle):
+                    path.unlink()
+            os.close(handle)
 
 
-def _renew(path: Path, content: bytes, over: threading.Event) -> None:
+def _made(path: Path, content: bytes, what: str) -> int | None:
+    """A handle of the lock; None when the disk is so full that there is none."""
+    try:
+        handle = _take(path, content)
+        if handle is None:
+            break_stale(path)
+            handle = _take(path, content)
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            return None
+        raise RunFolderError(f"{path} cannot be written: {error.strerror}.") from error
+    if handle is None:
+        raise _told(path, what)
+    return handle
+
+
+def _renew(path: Path, handle: int | None, over: threading.Event) -> None:
     """Give a sign of life now and then: what is done under the lock may take longer than ``_LONGEST``."""
     while not over.wait(_RENEW_EVERY):
         with contextlib.suppress(OSError):
-            if path.read_bytes() == content:
+            if handle is not None and _is_it(path, handle):
                 os.utime(path)
+
+
+def _is_it(path: Path, handle: int) -> bool:
+    """Whether ``path`` is the file of the handle: while that is open, no other file looks like it, not even if empty.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    return os.path.samestat(os.fstat(handle), path.lstat())
 
 
 def is_stale(path: Path) -> bool:
     """Whether the lock's holder is gone, so that the next who wants it breaks it; False when there is no lock."""
     try:
-        return _stale(path, path.read_bytes())
+        with path.open("rb") as lock:
+            return _stale(lock.read(), lock)
     except OSError:
         return False
 
@@ -102,14 +123,21 @@ def _lock_path(run_id: str) -> Path:
     return paths.private_folder(paths.state_folder() / "locks") / f"{run_id}.lock"
 
 
-def _take(path: Path, content: bytes) -> bool:
+def _take(path: Path, content: bytes) -> int | None:
+    """Make the lock; a handle by which it is known again, None when there is one already."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return False
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(content)
-    return True
+        return None
+    own = os.dup(handle)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            os.close(own)
+            raise
+    return own
 
 
 def _holder(content: bytes) -> LockRecord | None:
@@ -119,32 +147,46 @@ def _holder(content: bytes) -> LockRecord | None:
         return None
 
 
-def _stale(path: Path, content: bytes) -> bool:
-    holder = _holder(content)
+def _stale(content: bytes, lock: IO[bytes]) -> bool:
+    holder, written = _holder(content), os.fstat(lock.fileno()).st_mtime
     if holder is None:
-        return time.time() - path.stat().st_mtime > _BEING_WRITTEN
+        return time.time() - written > _BEING_WRITTEN
     if is_here(holder.host):
         return find_process(holder.pid, holder.pid_started) is None
-    return time.time() - path.stat().st_mtime > _LONGEST
+    return time.time() - written > _LONGEST
 
 
-def _break_if_stale(path: Path) -> None:
+def break_stale(path: Path) -> bool:
+    """Remove the lock if its holder is gone; whether that was so.
+
+    Raises:
+        Refused: other consoles take and break it in this moment.
+        OSError: it cannot be moved.
+    """
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        seen = path.read_bytes()
-        if not _stale(path, seen):
-            return
-        aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        path.rename(aside)
+        with path.open("rb") as seen:
+            content = seen.read()
+            if not _stale(content, seen):
+                return False
+            path.rename(aside)
+            return _removed(path, aside, content, seen)
     except FileNotFoundError:
-        return  # its holder has just let go, or another console has broken it
+        return False  # its holder has just let go, or another console has broken it
+
+
+def _removed(path: Path, aside: Path, content: bytes, seen: IO[bytes]) -> bool:
+    """Remove the lock that was moved aside, if it is the one that was seen."""
     try:
-        if aside.read_bytes() != seen:
-            # Between the look and the move another console broke the old lock and made its own: give it back.
-            os.link(aside, path)
+        if _is_it(aside, seen.fileno()) and aside.read_bytes() == content:
+            return True
+        # Between the look and the move another console broke the old lock and made its own: give it back.
+        os.link(aside, path)
     except FileExistsError:
         raise Refused("Other consoles are acting on it at this moment; try again.") from None
     finally:
         aside.unlink()
+    return False
 
 
 def _told(path: Path, what: str) -> Refused:

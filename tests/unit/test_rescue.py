@@ -206,6 +206,23 @@ async def test_a_lock_that_is_held_again_is_left_alone(state: Path) -> None:
     assert not held.exists()
 
 
+async def test_a_lock_that_is_taken_while_it_is_removed_stays(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = run_folder(state) / "control.lock"
+    lock(held, 2**30)
+    still_left = rescue_files.still_left
+
+    def raced(kind: str, path: Path) -> bool:
+        found = still_left(kind, path)
+        path.unlink()
+        lock(path, os.getpid())  # another console has broken the old one and made its own
+        return found
+
+    monkeypatch.setattr(rescue_files, "still_left", raced)
+    report = await rescue.repair(Session(), case("stale-lock", held, key="remove"), "remove")  # type: ignore[arg-type]
+    assert (report.ok, report.text) == (False, "0 of 1 removed")
+    assert held.exists()
+
+
 async def test_no_repair_that_is_not_offered(state: Path) -> None:
     with pytest.raises(Refused, match="no repair 'crash'"):
         await rescue.repair(Session(), case("stale-lock", state, key="remove"), "crash")  # type: ignore[arg-type]

@@ -127,6 +127,54 @@ def test_a_lock_that_was_taken_away_by_mistake_is_given_back_or_said(
         assert len(list(lock.parent.iterdir())) == 1
 
 
+def test_an_empty_lock_that_was_taken_away_by_mistake_is_given_back(
+    lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def raced(path: Path, target: Path) -> Path:
+        path.unlink()
+        path.write_bytes(b"")  # on a full disk another console has broken the old one and made its own
+        return rename(path, target)
+
+    lock.write_bytes(b"")
+    os.utime(lock, (1, 1))
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", raced)
+        with pytest.raises(Refused), hold(RUN, "retrying"):
+            pass
+    assert time.time() - lock.stat().st_mtime < 60
+
+
+@pytest.mark.parametrize("where", ["open", "fdopen"])
+def test_an_empty_lock_of_another_console_is_not_taken_away_on_a_full_disk(
+    lock: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def no_room(handle: int | str, *_more: object) -> None:
+        if isinstance(handle, int):
+            os.close(handle)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(f"slurmtui.control.run_lock.os.{where}", no_room)
+        holding = hold(RUN, "cancelling")
+        holding.__enter__()
+    lock.unlink(missing_ok=True)  # too long an empty one: another console has broken it …
+    lock.write_bytes(b"")  # … and has no room either
+    holding.__exit__(None, None, None)
+    assert lock.exists()
+
+
+def test_breaking_a_lock_tells_whether_its_holder_was_gone(lock: Path) -> None:
+    put(lock, LockRecord(host=host_name(), pid=os.getpid(), pid_started=started_at(os.getpid()), time=0))
+    assert not run_lock.break_stale(lock)
+    assert lock.exists()
+    put(lock, LockRecord(host=host_name(), pid=2**30, pid_started=1, time=0))
+    assert run_lock.break_stale(lock)
+    assert list(lock.parent.iterdir()) == []
+    assert not run_lock.break_stale(lock), "there is none"
+
+
 def test_a_lock_that_is_just_being_written_counts_and_an_old_broken_one_does_not(lock: Path) -> None:
     lock.write_bytes(b"")
     with pytest.raises(Refused, match="at this moment"), hold(RUN, "retrying"):
