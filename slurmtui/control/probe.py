@@ -22,6 +22,7 @@ import msgspec
 from slurmtui import paths
 from slurmtui.atomic import write_private
 from slurmtui.control.slurm import cancel_jobs, submit_script
+from slurmtui.control.unbroken import unbroken
 from slurmtui.errors import CommandError, Refused
 from slurmtui.models.probe import Place, ProbeAnswer, ProbeResult
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from slurmtui.models.profile import Profile
     from slurmtui.session import Session
     from slurmtui.sources.exec import Runner
+    from slurmtui.sources.prefect.connection import Connection
 
 JOB_NAME = "slurmtui-probe"
 FRESH_SECONDS = 30 * 86400.0
@@ -88,29 +90,46 @@ async def probe(  # noqa: PLR0913 - one call, by name
         Refused: there is no server, or SLURM does not take the job.
         OSError: the state folder cannot be written.
     """
-    connection = session.connection
-    if connection is None:
+    if (connection := session.connection) is None:
         raise Refused("No Prefect server is set up here, so there is nothing to probe.")
-    folder = paths.private_folder(paths.state_folder() / "probes" / uuid.uuid4().hex)
+    folder, jobs = paths.state_folder() / "probes" / uuid.uuid4().hex, list[str]()
     try:
-        write_private(folder / "credentials", connection.auth or "")
-        write_private(
-            folder / "ask.json", msgspec.json.encode({"api_url": connection.api_url, "paths": [*seen, str(folder)]})
-        )
-        write_private(folder / "probe_job.py", Path(__file__).with_name("probe_job.py").read_bytes())
-        script = _script(profile, python, folder)
-        try:
-            job_id = await submit_script(session.runner, script, _options(profile, folder), chdir="/")
-        except CommandError as error:
-            raise Refused(f"SLURM does not take the probe job: {error}") from error
+        await unbroken(asyncio.to_thread(_lay_out, folder, connection, seen))
+        await unbroken(_submit(session, profile, python, folder, jobs))
         if say is not None:
-            say(f"probe job {job_id} in {_where(profile)}")
-        result = await _answer(session, profile, folder, job_id, seconds)
+            say(f"probe job {jobs[0]} in {_where(profile)}")
+        result = await _answer(session, profile, folder, jobs[0], seconds)
+    finally:
+        await unbroken(_leave_nothing(session, folder, jobs))
+    if not result.waits:
+        await asyncio.to_thread(write_private, _memory(session, profile, python), msgspec.json.encode(result))
+    return result
+
+
+def _lay_out(folder: Path, connection: Connection, seen: Sequence[str]) -> None:
+    """Make the folder that the job reads."""
+    asked = {"api_url": connection.api_url, "paths": [*seen, str(folder)]}
+    write_private(folder / "credentials", connection.auth or "")
+    write_private(folder / "ask.json", msgspec.json.encode(asked))
+    write_private(folder / "probe_job.py", Path(__file__).with_name("probe_job.py").read_bytes())
+
+
+async def _submit(session: Session, profile: Profile, python: str, folder: Path, jobs: list[str]) -> None:
+    """Submit the job and put its id into ``jobs``, where it is found also by one who was cancelled meanwhile."""
+    script = _script(profile, python, folder)
+    try:
+        jobs.append(await submit_script(session.runner, script, _options(profile, folder), chdir="/"))
+    except CommandError as error:
+        raise Refused(f"SLURM does not take the probe job: {error}") from error
+
+
+async def _leave_nothing(session: Session, folder: Path, jobs: Sequence[str]) -> None:
+    """End the job, and remove the password."""
+    try:
+        if jobs:
+            await cancel_jobs(session.runner, jobs)
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-    if not result.waits:
-        write_private(_memory(session, profile, python), msgspec.json.encode(result))
-    return result
 
 
 async def _answer(session: Session, profile: Profile, folder: Path, job_id: str, seconds: float) -> ProbeResult:
@@ -118,28 +137,25 @@ async def _answer(session: Session, profile: Profile, folder: Path, job_id: str,
     result = ProbeResult(time=time.time(), api_url=session.connection.api_url, where=_where(profile), job_id=job_id)
     until, next_look, ended = time.monotonic() + seconds, time.monotonic() + _SQUEUE_EVERY, 0.0
     state = "in the queue"
-    try:
-        while time.monotonic() < until:
-            answer = _read(folder / "answer.json")
-            if answer is not None:
-                return msgspec.structs.replace(result, answer=answer)
-            if ended and time.monotonic() - ended > _AFTER_END_SECONDS:
-                problem = (
-                    f"Job {job_id} ended without an answer: is {paths.state_folder()} on a file system that compute "
-                    f"nodes have, and {profile.python or sys.executable} too? {await _end_of(session, job_id)}"
-                )
-                return msgspec.structs.replace(result, problem=problem.strip())
-            if not ended and time.monotonic() > next_look:
-                next_look = time.monotonic() + _SQUEUE_EVERY
-                with contextlib.suppress(CommandError):
-                    jobs = [job for job in (await session.slurm.jobs_by_id([job_id])).values() if job.active]
-                    state = f"{jobs[0].state} {jobs[0].reason}".strip() if jobs else state
-                    ended = 0.0 if jobs else time.monotonic()
-            await asyncio.sleep(_LOOK_EVERY)
-        problem = f"Job {job_id} gave no answer within {seconds:.0f} s ({state}); it was cancelled."
-        return msgspec.structs.replace(result, problem=problem, waits=True)
-    finally:
-        await asyncio.shield(cancel_jobs(session.runner, [job_id]))
+    while time.monotonic() < until:
+        answer = await asyncio.to_thread(_read, folder / "answer.json")
+        if answer is not None:
+            return msgspec.structs.replace(result, answer=answer)
+        if ended and time.monotonic() - ended > _AFTER_END_SECONDS:
+            problem = (
+                f"Job {job_id} ended without an answer: is {paths.state_folder()} on a file system that compute "
+                f"nodes have, and {profile.python or sys.executable} too? {await _end_of(session, job_id)}"
+            )
+            return msgspec.structs.replace(result, problem=problem.strip())
+        if not ended and time.monotonic() > next_look:
+            next_look = time.monotonic() + _SQUEUE_EVERY
+            with contextlib.suppress(CommandError):
+                jobs = [job for job in (await session.slurm.jobs_by_id([job_id])).values() if job.active]
+                state = f"{jobs[0].state} {jobs[0].reason}".strip() if jobs else state
+                ended = 0.0 if jobs else time.monotonic()
+        await asyncio.sleep(_LOOK_EVERY)
+    problem = f"Job {job_id} gave no answer within {seconds:.0f} s ({state}); it was cancelled."
+    return msgspec.structs.replace(result, problem=problem, waits=True)
 
 
 def _read(path: Path) -> ProbeAnswer | None:
