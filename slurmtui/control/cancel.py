@@ -14,7 +14,7 @@ from slurmtui.control.end_driver import EndDriver
 from slurmtui.control.end_jobs import EMPTY, JOBS, EndJobs, tied_jobs
 from slurmtui.control.prefect import set_state
 from slurmtui.control.resolve import NO_SERVER
-from slurmtui.control.run_lock import hold
+from slurmtui.control.run_lock import holding
 from slurmtui.control.steps import Steps
 from slurmtui.errors import CommandError, PrefectError, Refused, RunFolderError
 from slurmtui.models.marks import Marks, job_name
@@ -50,7 +50,7 @@ async def cancel_run(session: Session, run_id: str, progress: Callable[[Step], N
         Refused: the run has ended and nothing of it is left, or another console is acting on it.
         RunFolderError: the lock of the run cannot be written.
     """
-    with hold(run_id, "cancelling"):
+    async with holding(run_id, "cancelling"):
         return await _Cancel(session, run_id, progress).run()
 
 

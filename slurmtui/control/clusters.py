@@ -20,7 +20,7 @@ from slurmtui.control.detached import start_detached
 from slurmtui.control.end_jobs import tied_jobs
 from slurmtui.control.log_end import last_lines
 from slurmtui.control.plan import check_jobs
-from slurmtui.control.run_lock import hold_file
+from slurmtui.control.run_lock import holding_file
 from slurmtui.control.submit import driver_python
 from slurmtui.control.unbroken import unbroken
 from slurmtui.errors import FlowError, Refused, RunFolderError, UsageError
@@ -76,8 +76,8 @@ async def up(session: Session, profile: str | None, bounds: Bounds | None = None
     """
     chosen = pick_profile(session.config, profile)
     spec = new_spec(session, chosen, bounds or Bounds())
-    folder = paths.private_folder(paths.clusters_folder())
-    with hold_file(folder / f"{spec.name}.lock", "starting", f"the shared cluster {spec.name!r}"):
+    folder = await asyncio.to_thread(paths.private_folder, paths.clusters_folder())
+    async with holding_file(folder / f"{spec.name}.lock", "starting", f"the shared cluster {spec.name!r}"):
         there = await _already_there(session, spec.name)
         if there is not None:
             return there, False
@@ -146,7 +146,7 @@ def settle(record: ClusterRecord, why: str) -> None:
 
 async def _already_there(session: Session, name: str) -> ClusterRecord | None:
     """The cluster of that name that is up; one that is dead without a job is settled."""
-    found = newest_of(name)
+    found = await asyncio.to_thread(newest_of, name)
     if found is None or found[1] is DriverStatus.ENDED:
         return None
     record, status = found
@@ -159,7 +159,7 @@ async def _already_there(session: Session, name: str) -> ClusterRecord | None:
             f"The keeper of an earlier cluster {name!r} is gone ({record.where}), and jobs of it are left. "
             f"`slurmtui cluster down {name}` ends them; `slurmtui rescue` shows them."
         )
-    settle(record, "its keeper was gone")
+    await asyncio.to_thread(settle, record, "its keeper was gone")
     return None
 
 
@@ -233,13 +233,20 @@ async def _until_up(record: ClusterRecord, process: subprocess.Popen[bytes] | No
     folder, until = Path(record.folder), time.monotonic() + START_SECONDS
     while time.monotonic() < until:
         ended = process is not None and process.poll() is not None
-        found = read_cluster(folder)
-        if found is not None and keeper_status(found) is DriverStatus.ALIVE:
+        found, status = await asyncio.to_thread(_look, folder)
+        if found is not None and status is DriverStatus.ALIVE:
             return found
-        if ended or found is None or not keeper_status(found).lives:
-            raise FlowError(f"The keeper of the cluster ended at once. It said:\n{log_end(folder)}")
+        if ended or not status.lives:
+            said = await asyncio.to_thread(log_end, folder)
+            raise FlowError(f"The keeper of the cluster ended at once. It said:\n{said}")
         await asyncio.sleep(_LOOK_EVERY)
-    raise FlowError(f"The keeper of the cluster does not listen after {START_SECONDS:.0f} s:\n{log_end(folder)}")
+    said = await asyncio.to_thread(log_end, folder)
+    raise FlowError(f"The keeper of the cluster does not listen after {START_SECONDS:.0f} s:\n{said}")
+
+
+def _look(folder: Path) -> tuple[ClusterRecord | None, DriverStatus]:
+    found = read_cluster(folder)
+    return found, DriverStatus.NONE if found is None else keeper_status(found)
 
 
 def log_end(folder: Path) -> str:

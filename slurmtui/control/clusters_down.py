@@ -48,10 +48,8 @@ async def down(session: Session, record: ClusterRecord, progress: Callable[[Step
     ending = EndJobs(session, Marks(record.spec.id, ()), steps, of="this cluster")
     await ending.end(twice=forced)
     steps.begin(KEYS)
-    now = read_cluster(Path(record.folder)) or record
-    if not steps.failed and keeper_status(now) is not DriverStatus.ENDED:
-        settle(now, "its keeper was gone")
-    if (Path(record.folder) / TLS_FOLDER).exists():
+    now, keys = await asyncio.to_thread(_settled, record, well=not steps.failed)
+    if keys:
         steps.failed_with(KEYS, f"{record.folder}/{TLS_FOLDER} is still there")
     else:
         steps.done(KEYS)
@@ -59,15 +57,31 @@ async def down(session: Session, record: ClusterRecord, progress: Callable[[Step
     return CancelReport(ok=not steps.failed, run_id=record.spec.id, steps=steps.all, left_jobs=left)
 
 
+def _settled(record: ClusterRecord, *, well: bool) -> tuple[ClusterRecord, bool]:
+    """The cluster as it is now, its end written down if all went ``well``; whether there are still keys."""
+    now = _read(record)
+    if well and keeper_status(now) is not DriverStatus.ENDED:
+        settle(now, "its keeper was gone")
+    return now, (Path(record.folder) / TLS_FOLDER).exists()
+
+
+def _read(record: ClusterRecord) -> ClusterRecord:
+    return read_cluster(Path(record.folder)) or record
+
+
+def _lives(record: ClusterRecord) -> bool:
+    return keeper_status(record).lives or keeper_process(record) is not None
+
+
 async def _end_keeper(record: ClusterRecord, steps: Steps) -> bool:
     """End it; whether it was killed or had been, so that a job of it may still be on its way."""
-    if not keeper_status(record).lives:
+    if not (await asyncio.to_thread(keeper_status, record)).lives:
         steps.skip(KEEPER, f"it was gone, {record.where}")
         return True
     steps.begin(KEEPER, f"asked to end, {record.where}")
-    _ask(record)
+    await asyncio.to_thread(_ask, record)
     begun, termed, elsewhere = time.monotonic(), False, keeper_process(record) is None
-    while keeper_status(record).lives or keeper_process(record) is not None:
+    while await asyncio.to_thread(_lives, record):
         waited = time.monotonic() - begun
         if waited > (_ELSEWHERE_SECONDS if elsewhere else _KILL_AFTER):
             return await _give_up(record, steps, elsewhere=elsewhere)
@@ -76,7 +90,7 @@ async def _end_keeper(record: ClusterRecord, steps: Steps) -> bool:
             steps.say(KEEPER, f"SIGTERM, {record.where}")
             _signal(record, kill=False)
         await asyncio.sleep(_LOOK_EVERY)
-        record = read_cluster(Path(record.folder)) or record
+        record = await asyncio.to_thread(_read, record)
     steps.done(KEEPER, f"ended {'by SIGTERM' if termed else 'by itself'}, {record.where}")
     return False
 

@@ -14,7 +14,7 @@ from slurmtui.control.end_jobs import EMPTY, JOBS, EndJobs
 from slurmtui.control.prefect import set_state
 from slurmtui.control.resolve import need_prefect
 from slurmtui.control.retry import retry_run
-from slurmtui.control.run_lock import hold
+from slurmtui.control.run_lock import holding
 from slurmtui.control.steps import Steps
 from slurmtui.errors import PrefectError, Refused, RunFolderError
 from slurmtui.models.marks import Marks, job_name
@@ -90,11 +90,11 @@ async def _cancel(session: Session, case: Case, progress: Progress) -> RepairRep
 async def _crash(session: Session, case: Case, progress: Progress) -> RepairReport:
     """End its jobs, then let Prefect say CRASHED and why."""
     client = need_prefect(session)
-    with hold(case.run_id, "rescuing"):
+    async with holding(case.run_id, "rescuing"):
         run = await client.flow_run(case.run_id)
         if run.final:
             raise Refused(f"{run.name} has ended meanwhile ({run.state_name}).")
-        record = read_run(case.run_id)
+        record = await asyncio.to_thread(read_run, case.run_id)
         if record is not None:
             await _refuse_if_alive(session, record, run.name)
         steps = Steps({**_SILENT, "final": "Prefect: CRASHED"}, progress)
@@ -121,7 +121,7 @@ async def _cancel_jobs(session: Session, case: Case, progress: Progress) -> Repa
     _, unknown = await ask_about(session, [case.run_id])
     record = None
     with contextlib.suppress(RunFolderError):  # the mark may name anything
-        record = read_run(case.run_id)
+        record = await asyncio.to_thread(read_run, case.run_id)
     if case.run_id not in unknown or record is not None:
         raise Refused(f"Run {visible(case.run_id)} is known by now, or Prefect does not answer: look again.")
     steps = Steps(_SILENT, progress)
@@ -132,10 +132,10 @@ async def _cancel_jobs(session: Session, case: Case, progress: Progress) -> Repa
 
 async def _retry(session: Session, case: Case, progress: Progress) -> RepairReport:
     """End the jobs that its driver left behind, then start it again."""
-    record = read_run(case.run_id)
+    record = await asyncio.to_thread(read_run, case.run_id)
     if record is None:
         raise Refused(f"Run {case.run_id} has no run folder here, so it cannot be run again.")
-    with hold(case.run_id, "rescuing"):
+    async with holding(case.run_id, "rescuing"):
         await _refuse_if_alive(session, record, case.title)
         steps = Steps({**_SILENT, "again": "driver"}, progress)
         await EndJobs(session, Marks.of(record.spec, record), steps).end(twice=True, expected=bool(record.job_ids))
@@ -154,14 +154,14 @@ async def _refuse_if_alive(session: Session, record: RunRecord, name: str) -> No
         found = await session.slurm.jobs_by_id([record.driver_job_id])
         if any(job.active for job in found.values()):
             raise Refused(f"The driver of {name} is job {record.driver_job_id}, which is in the queue.")
-    elif not rescue_files.is_dead(record):
+    elif not await asyncio.to_thread(rescue_files.is_dead, record):
         raise Refused(f"The driver of {name} is alive: cancel the run instead.")
 
 
 async def _end_cluster(session: Session, case: Case, progress: Progress) -> RepairReport:
     """End what a dead cluster has left; not one whose keeper lives after all."""
-    record = read_clusters().get(case.id.removeprefix("cluster:"))
-    if record is None or keeper_status(record).lives:
+    record = (await asyncio.to_thread(read_clusters)).get(case.id.removeprefix("cluster:"))
+    if record is None or (await asyncio.to_thread(keeper_status, record)).lives:
         raise Refused(f"{case.title} is alive, or known no more: look again.")
     report = await down(session, record, progress)
     text = "nothing of it is left" if report.ok else " ".join(report.problems)

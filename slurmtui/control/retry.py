@@ -17,7 +17,7 @@ from slurmtui.control.launch import launch
 from slurmtui.control.prefect import set_state
 from slurmtui.control.resolve import need_prefect
 from slurmtui.control.retry_change import fixed_by_flow, why_changed
-from slurmtui.control.run_lock import hold
+from slurmtui.control.run_lock import holding
 from slurmtui.control.unbroken import unbroken
 from slurmtui.errors import CommandError, CommandMissing, PrefectError, Refused, SlurmtuiError
 from slurmtui.models.flow_run import RETRYABLE_STATES, FlowRun, TaskRun
@@ -116,7 +116,7 @@ async def retry_run(session: Session, run_id: str, profile: Profile | None = Non
         RunFolderError: the run folder cannot be written.
     """
     need_prefect(session)
-    with hold(run_id, "retrying"):
+    async with holding(run_id, "retrying"):
         plan = await plan_retry(session, run_id)
         record = await asyncio.to_thread(read_run, run_id)
         if plan.refused or record is None:
@@ -171,7 +171,7 @@ async def _refusal(session: Session, run: FlowRun, record: RunRecord | None) -> 
     """Why not, and what must be put right first."""
     if record is None:
         return f"{run.name} was not started by slurmtui (it has no run folder), so it cannot be started again here.", ""
-    refused = _wrong_state(run) or _no_file(record) or await _still_alive(session, run, record)
+    refused = _wrong_state(run) or await asyncio.to_thread(_no_file, record) or await _still_alive(session, run, record)
     if refused or run.state_type in RETRYABLE_STATES:
         return refused, ""
     return "", f"Prefect holds it for {run.state_name}, but its driver is gone and no job of it is left"

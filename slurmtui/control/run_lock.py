@@ -7,6 +7,7 @@ then an empty file, which holds for some seconds only, or none.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -18,13 +19,15 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from slurmtui import paths
+from slurmtui.control.unbroken import unbroken
 from slurmtui.errors import Refused, RunFolderError
 from slurmtui.models.run_record import LockRecord
 from slurmtui.sources.processes import find_process, host_name, is_here, started_at
 from slurmtui.sources.run_folder import folder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 LOCK_FILE = "control.lock"
@@ -71,6 +74,31 @@ def hold_file(path: Path, doing: str, what: str) -> Iterator[None]:
                 if _is_it(path, handle):
                     path.unlink()
             os.close(handle)
+
+
+@contextlib.asynccontextmanager
+async def holding(run_id: str, doing: str) -> AsyncIterator[None]:
+    """``hold`` for the event loop: the files are looked at in a thread."""
+    async with _in_thread(lambda: hold(run_id, doing)):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def holding_file(path: Path, doing: str, what: str) -> AsyncIterator[None]:
+    """``hold_file`` for the event loop: the files are looked at in a thread."""
+    async with _in_thread(lambda: hold_file(path, doing, what)):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _in_thread(lock: Callable[[], AbstractContextManager[None]]) -> AsyncIterator[None]:
+    """Take the lock and let it go in a thread; let it go as well when the caller is cancelled while it is taken."""
+    with contextlib.ExitStack() as held:  # what the end of the program leaves of it
+        try:
+            await unbroken(asyncio.to_thread(lambda: held.enter_context(lock())))
+            yield
+        finally:
+            await unbroken(asyncio.to_thread(held.close))
 
 
 def _made(path: Path, content: bytes, what: str) -> int | None:

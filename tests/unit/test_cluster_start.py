@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,18 @@ import msgspec
 import pytest
 
 from slurmtui import paths
-from slurmtui.control import clusters
+from slurmtui.control import clusters, clusters_down
 from slurmtui.control.detached import start_detached
 from slurmtui.errors import FlowError
 from slurmtui.models.run_record import Submission
-from tests.unit.test_shared_cluster import PROFILE, session
+from slurmtui.sources.cluster_folder import read_cluster
+from tests.unit.test_shared_cluster import GONE_PID, PROFILE, cluster, keeper, session, write
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
     from pathlib import Path
+    from types import ModuleType
 
 KEEPER = """
 import pathlib, signal, sys, time
@@ -65,7 +69,45 @@ def made_in(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_dir()]
 
 
-async def test_the_folder_stays_until_the_keeper_has_ended(folder: Path) -> None:
+def beside_the_event_loop(monkeypatch: pytest.MonkeyPatch, module: ModuleType, *names: str) -> None:
+    """Fail when what looks at files is called where it would hold up every key."""
+    here = threading.get_ident()
+
+    def checked(look: Callable[..., Any]) -> Callable[..., Any]:
+        def looking(*arguments: Any, **more: Any) -> Any:
+            assert threading.get_ident() != here, look.__name__
+            return look(*arguments, **more)
+
+        return looking
+
+    for name in names:
+        monkeypatch.setattr(module, name, checked(getattr(module, name)))
+
+
+async def test_a_cluster_that_ends_is_looked_at_beside_the_event_loop(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = write(folder, cluster(keeper=keeper(pid=GONE_PID)))
+
+    async def ends(*_: object, **__: object) -> None:
+        return
+
+    beside_the_event_loop(
+        monkeypatch, clusters_down, "read_cluster", "keeper_status", "keeper_process", "settle", "write_private"
+    )
+    monkeypatch.setattr("slurmtui.control.end_jobs.EndJobs.end", ends)
+    found = read_cluster(own)
+    assert found is not None
+    report = await clusters_down.down(session(PROFILE), found)
+    assert report.ok
+    settled = read_cluster(own)
+    assert settled is not None
+    assert settled.keeper is not None
+    assert settled.keeper.message == "its keeper was gone"
+
+
+async def test_the_folder_stays_until_the_keeper_has_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside_the_event_loop(monkeypatch, clusters, "read_cluster", "keeper_status", "newest_of", "write_private")
     starting = asyncio.ensure_future(clusters.up(session(PROFILE), "small"))
     await there(folder / "ready")
     for _ in range(2):  # somebody is impatient

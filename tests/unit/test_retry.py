@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -83,16 +84,21 @@ def task(number: int, attempt: int, state: str = "COMPLETED", result: Path | str
 
 @contextlib.contextmanager
 def looked_at_beside_the_event_loop() -> Iterator[None]:
-    """Fails when a result file is looked for where it would hold up every key: there may be thousands."""
+    """Fails when a file is looked for where it would hold up every key: there may be thousands of results."""
     here = threading.get_ident()
     with pytest.MonkeyPatch.context() as patched:
-        is_file = Path.is_file
+        is_file, access = Path.is_file, os.access
 
         def looking(path: Path) -> bool:
             assert threading.get_ident() != here
             return is_file(path)
 
+        def asking(path: str, mode: int) -> bool:
+            assert threading.get_ident() != here
+            return access(path, mode)
+
         patched.setattr(Path, "is_file", looking)
+        patched.setattr(os, "access", asking)
         yield
 
 

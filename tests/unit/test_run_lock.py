@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 
 from slurmtui import paths
 from slurmtui.control import run_lock
-from slurmtui.control.run_lock import LOCK_FILE, hold
+from slurmtui.control.run_lock import LOCK_FILE, hold, holding
 from slurmtui.errors import Refused, RunFolderError
 from slurmtui.models.run_record import LockRecord
 from slurmtui.sources.processes import host_name, started_at
@@ -211,6 +213,64 @@ def test_of_many_that_break_one_stale_lock_one_gets_it(lock: Path) -> None:
     for racer in racers:
         racer.communicate("\n", timeout=30)
     assert answers == ["held", "told", "told", "told"]
+
+
+def is_there(lock: Path) -> bool:
+    return lock.exists()
+
+
+class Slow:
+    """A file system on which a lock takes until it is let go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+        self._made = run_lock._made
+        monkeypatch.setattr(run_lock, "_made", self._slowly)
+
+    def _slowly(self, path: Path, content: bytes, what: str) -> int | None:
+        self.begun.set()
+        assert self.may_go_on.wait(30)
+        return self._made(path, content, what)
+
+
+async def _act(ended: list[str]) -> None:
+    async with holding(RUN, "retrying"):
+        ended.append("held")
+
+
+async def test_a_slow_lock_holds_up_nothing_else(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, ended = Slow(monkeypatch), list[str]()
+    acting = asyncio.ensure_future(_act(ended))
+    assert await asyncio.to_thread(slow.begun.wait, 30)
+    assert not acting.done()
+    slow.may_go_on.set()
+    await acting
+    assert ended == ["held"]
+    assert not is_there(lock)
+
+
+async def test_a_lock_that_is_taken_for_somebody_who_waits_no_more_is_let_go(
+    lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, ended = Slow(monkeypatch), list[str]()
+    acting = asyncio.ensure_future(_act(ended))
+    assert await asyncio.to_thread(slow.begun.wait, 30)
+    acting.cancel()
+    done, _ = await asyncio.wait((acting,), timeout=0.2)
+    assert not done, "it left before the lock was there to be let go"
+    slow.may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await acting
+    assert ended == []
+    assert not is_there(lock)
+
+
+async def test_one_who_is_refused_in_a_thread_leaves_the_lock(lock: Path) -> None:
+    async with holding(RUN, "cancelling"):
+        with pytest.raises(Refused, match="cancelling this run"):
+            await _act([])
+        assert is_there(lock)
+    assert not is_there(lock)
 
 
 def test_a_run_without_a_folder_is_locked_as_well(lock: Path) -> None:
