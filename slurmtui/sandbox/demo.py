@@ -90,6 +90,7 @@ async def _up() -> dict[str, str]:
     if paths.config_file().exists():
         # The person's own profiles are for another cluster; the sandbox has built-in ones.
         environment["SLURMTUI_CONFIG"] = str(paths.state_folder() / "demo-config.yaml")
+    environment |= _libraries_environment()
     kept = record.read(_record_file(), DemoRecord) or DemoRecord()
     if not paths.server_folder().exists():
         kept = msgspec.structs.replace(kept, made_server_folder=True)
@@ -103,6 +104,17 @@ async def _up() -> dict[str, str]:
         kept = msgspec.structs.replace(kept, runs=tuple(await _submit_examples(environment)))
         record.write(_record_file(), kept)
     return environment
+
+
+def _libraries_folder() -> Path:
+    return paths.state_folder() / "demo"
+
+
+def _libraries_environment() -> dict[str, str]:
+    """Where Prefect and Dask put what they make by themselves: into the state folder instead of the person's home."""
+    folder = _libraries_folder()
+    places = {"PREFECT_HOME": "prefect", "DASK_CONFIG": "dask", "DASK_TEMPORARY_DIRECTORY": "scratch"}
+    return {name: str(paths.private_folder(folder / place)) for name, place in places.items()}
 
 
 def _server_environment(api_url: str) -> dict[str, str]:
@@ -184,6 +196,7 @@ async def _down() -> None:
         shutil.rmtree(paths.state_folder() / "results", ignore_errors=True)  # of runs that are gone
     if facts.made_server_folder and read_record() is None:
         shutil.rmtree(paths.server_folder(), ignore_errors=True)
+    shutil.rmtree(_libraries_folder(), ignore_errors=True)
     for file in (_record_file(), _permission_file()):
         file.unlink(missing_ok=True)
     for folder in (paths.runs_folder(), paths.clusters_folder(), paths.state_folder()):

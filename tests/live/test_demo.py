@@ -20,9 +20,17 @@ pytestmark = [pytest.mark.live, pytest.mark.usefixtures("slurm_is_installed", "c
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def person(state: Path) -> dict[str, str]:
+    """The environment of a person with an empty home, in which neither Prefect nor Dask has been used before."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("SLURM_CONF", "PREFECT_HOME")}
+    folders = {"HOME": state.with_name("home"), "TMPDIR": state.with_name("temporary")}
+    for folder in folders.values():
+        folder.mkdir(exist_ok=True)
+    return {**kept, **{name: str(folder) for name, folder in folders.items()}, "SLURMTUI_STATE": str(state)}
+
+
 def demo(state: Path, what: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SLURMTUI_STATE": str(state)}
-    environment.pop("SLURM_CONF", None)
+    environment = person(state)
     command = [sys.executable, "-m", "slurmtui.sandbox.demo", what]
     return subprocess.run(
         command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
@@ -31,11 +39,9 @@ def demo(state: Path, what: str) -> subprocess.CompletedProcess[str]:
 
 
 def slurmtui(state: Path, *argv: str) -> str:
-    environment = {**os.environ, "SLURMTUI_STATE": str(state)}
-    environment.pop("SLURM_CONF", None)
     done = subprocess.run(
         [sys.executable, "-m", "slurmtui", *argv],
-        env=environment,
+        env=person(state),
         capture_output=True,
         text=True,
         timeout=60,
@@ -73,6 +79,8 @@ def test_the_demo_shows_three_flows_at_work_and_leaves_nothing(state: Path, wait
     assert ended.returncode == 0, ended.stderr
     assert not state.exists()
     assert set(ROOT.glob("*")) == before
+    made = [path for name in ("HOME", "TMPDIR") for path in Path(person(state)[name]).rglob("*")]
+    assert made == [], "it leaves files outside the state folder"
     left = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
