@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import logging
 import os
 import signal
@@ -33,6 +34,7 @@ from slurmtui.views.looks import Looks, line_filters, wants_no_colours
 from slurmtui.views.modes import LATER
 from slurmtui.views.palette import ActionProvider
 from slurmtui.views.rescue.first import FirstLook
+from slurmtui.widgets.beside import start
 from slurmtui.widgets.narrow import narrow
 from slurmtui.widgets.question import QuestionScreen
 from slurmtui.widgets.steps import StepsScreen
@@ -119,7 +121,7 @@ class SlurmtuiApp(App[int]):
         self.call_later(lambda: self._published(self.store.snapshot))  # SLURM may have answered before this
         FirstLook(self)
         self.set_interval(LINES_SECONDS, self._tick)
-        self.run_worker(self._name_cluster(), group="cluster", exit_on_error=False)
+        start(self, self._name_cluster, "cluster")
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
 
@@ -203,17 +205,20 @@ class SlurmtuiApp(App[int]):
         if reason:
             self.tell(reason, severity="warning")
             return
-        working = None
+        work = functools.partial(action.run, context)
         say = lambda text: self.tell(f"{action.title}: {text}", severity="error")  # noqa: E731 - used twice, here only
+        if inspect.iscoroutinefunction(action.run):
+            start(self, functools.partial(self.guarded, work, say), f"action {action.id}")
+            return
         with told(say):
-            working = action.run(context)
-        if working is not None:
-            self.run_worker(self.guarded(working, say), group=f"action {action.id}", exit_on_error=False)
+            work()
 
-    async def guarded(self, working: Awaitable[None], say: Callable[[str], None]) -> None:
-        """Wait for it; what goes wrong is said."""
+    async def guarded(self, work: Callable[[], Awaitable[None] | None], say: Callable[[str], None]) -> None:
+        """Do it; what goes wrong is said."""
         with told(say):
-            await working
+            working = work()
+            if working is not None:
+                await working
 
     def action_leave(self) -> None:
         """Leave, whatever is open; runs, jobs and the server go on."""

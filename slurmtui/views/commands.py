@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmtui.actions import registry
 from slurmtui.actions.model import Context
 from slurmtui.actions.retry_runs import failed_lately
 from slurmtui.views.base import ViewScreen
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +69,8 @@ def _fits(console: SlurmtuiApp, text: str) -> None:
     """What could start now: ``fits 2 a100 16 cores 64G``."""
     from slurmtui.views.fits import answer  # noqa: PLC0415 - the console starts without paying for it
 
-    asking = console.guarded(answer(console, text), lambda said: console.tell(said, severity="warning"))
-    console.run_worker(asking, group="fits", exclusive=True, exit_on_error=False)
+    say = partial(console.tell, severity="warning")
+    start(console, partial(console.guarded, partial(answer, console, text), say), "fits", exclusive=True)
 
 
 def _days(console: SlurmtuiApp, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,9 +14,10 @@ from slurmtui.models.job_dependency import Dependencies, dependencies_of, parse_
 from slurmtui.sources.slurm.steps import live_steps
 from slurmtui.sources.slurm.usage import job_usage
 from slurmtui.views.job_lines import Told
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from slurmtui.models.efficiency import Usage
     from slurmtui.models.job import Job, JobDetail
@@ -45,18 +47,18 @@ class JobFeed:
         """What is known now; what lacks, or is old, is asked for."""
         if self._of != (job.id, job.state):
             self._of, self._told, self._asked_at, self._asking = (job.id, job.state), Told(), 0.0, True
-            self._run(self._ask(job))
+            self._run(partial(self._ask, job))
         elif not self._asking and time.monotonic() - self._asked_at >= AGAIN_SECONDS:
             if job.state == "RUNNING":
                 self._asking = True
-                self._run(self._ask_steps(job))
+                self._run(partial(self._ask_steps, job))
             elif self._told.usage is not None and not _is_whole(self._told.usage):
                 self._asking = True
-                self._run(self._ask_usage(job))
+                self._run(partial(self._ask_usage, job))
         return self._with_tree(job)
 
-    def _run(self, work: object) -> None:
-        self._screen.run_worker(work, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+    def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        start(self._screen, work, "detail", exclusive=True)
 
     async def _ask(self, job: Job) -> None:
         await asyncio.sleep(PAUSE_SECONDS)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmtui.models.text import visible
 from slurmtui.views.base import ViewScreen
 from slurmtui.views.format import age
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
-    from functools import partial
+    from collections.abc import Awaitable, Callable, Sequence
 
     from textual.worker import Worker
 
@@ -109,11 +109,9 @@ class SideScreen(ViewScreen):
                 return f" {self.SOURCE} does not answer, last data {age(now - part.at)} old: {said}"
         return super().complaint_words(snapshot, now)
 
-    def start(self, work: partial[Coroutine[Any, Any, None]], group: str) -> Worker[None]:
-        """Begin ``work`` in place of what the group was doing (a partial: what never began leaves no trace)."""
-        wanted = cast("Callable[[], Coroutine[None, None, None]]", work)
-        worker: Worker[None] = self.run_worker(wanted, group=group, exclusive=True, exit_on_error=False)
-        return worker
+    def start(self, work: Callable[[], Awaitable[None]], group: str) -> Worker[None]:
+        """Begin ``work`` in place of what the group was doing."""
+        return start(self, work, group, exclusive=True)
 
     def more_days(self) -> None:
         """Look further back in the ended jobs; after the furthest, a week again."""

@@ -16,6 +16,7 @@ from slurmtui.models.job_why_judge import judge
 from slurmtui.models.text import visible
 from slurmtui.sources.slurm.why import why_facts
 from slurmtui.views.why_lines import why_lines
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +98,7 @@ class WhyScreen(ModalScreen[None]):
         if time.monotonic() - self._asked < AGAIN_SECONDS:
             return
         self._asked = time.monotonic()
-        self.run_worker(self._ask(), group="why", exclusive=True, exit_on_error=False)
+        start(self, self._ask, "why", exclusive=True)
 
     async def _ask(self) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -12,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from slurmtui.widgets.agreement import AgreementScreen
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -95,7 +97,7 @@ class WaysScreen(AgreementScreen[str]):
         self.query_one("#ways", VerticalScroll).scroll_to(y=max(0, self._place - 5), animate=False)
         self._show_answer()
         if self.chosen not in self._answers:
-            self.run_worker(self._ask_slowly(self.chosen), group="way", exclusive=True, exit_on_error=False)
+            start(self, partial(self._ask_slowly, self.chosen), "way", exclusive=True)
 
     def _line(self, place: int, titles: int, widths: Sequence[int]) -> Content:
         way = self._ways[place]

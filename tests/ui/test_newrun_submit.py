@@ -51,7 +51,7 @@ async def form(pilot: Pilot[Any]) -> newrun.NewRunScreen:
     await see(pilot, "brave-otter")
     screen = newrun.NewRunScreen()
     await pilot.app.push_screen(screen)
-    screen._do("looking", screen._look())
+    screen._do("looking", screen._look)
     return screen
 
 

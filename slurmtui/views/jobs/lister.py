@@ -10,7 +10,7 @@ from slurmtui.models.records import PIECE_ROWS
 from slurmtui.store.arrange import Arranger, Superseded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable
 
     from slurmtui.models.job_table import JobTable
     from slurmtui.store.arrange import Wanted
@@ -23,14 +23,14 @@ SMALL = PIECE_ROWS
 class Lister:
     """Gives each listing to ``deliver`` in the event loop, and a filter that takes too long to ``refuse``.
 
-    ``start`` runs a coroutine beside it. Of several wishes only the newest is answered.
+    ``start`` runs it beside the keys. Of several wishes only the newest is answered.
     """
 
     def __init__(
         self,
         deliver: Callable[[Wanted, Listing], None],
         refuse: Callable[[str, PatternTooSlow], None],
-        start: Callable[[Coroutine[None, None, None]], object],
+        start: Callable[[Callable[[], Awaitable[None]]], object],
     ) -> None:
         self._deliver, self._refuse, self._start = deliver, refuse, start
         self._arranger = Arranger()
@@ -61,7 +61,7 @@ class Lister:
                 self._finish(wish, listing)
         else:
             self._busy = True
-            self._start(self._work())
+            self._start(self._work)
 
     def _finish(self, wish: tuple[JobTable, Wanted], listing: Listing) -> None:
         self._wish, self._done = None, (*wish, listing)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from slurmtui.errors import SlurmtuiError
 from slurmtui.models.ids import base_id
 from slurmtui.views.jobs.ended import EndedTallies
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from slurmtui.models.job_group import JobGroup
     from slurmtui.store.query_lines import Listing
@@ -36,8 +37,8 @@ class More:
             if group is not None and not group.whole and base not in self._refused:
                 self._run(partial(self._ask_whole, listing, base), f"whole {base}")
 
-    def _run(self, work: Callable[[], Coroutine[None, None, None]], group: str) -> None:
-        self._screen.run_worker(work, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+    def _run(self, work: Callable[[], Awaitable[None]], group: str) -> None:
+        start(self._screen, work, group, exclusive=True)
 
     def _mine(self, listing: Listing, shown: range) -> Iterable[JobGroup]:
         user = self._screen.console.session.user

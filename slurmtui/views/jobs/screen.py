@@ -23,10 +23,11 @@ from slurmtui.views.jobs.shape import Shape
 from slurmtui.views.jobs.targets import LazyJobs
 from slurmtui.views.jobs.told import count_words, empty_words
 from slurmtui.views.keys import bindings_for
+from slurmtui.widgets.beside import start
 from slurmtui.widgets.changes import Changes
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable
 
     from slurmtui.models.job import Job
     from slurmtui.models.job_group import JobGroup
@@ -70,8 +71,8 @@ class JobsScreen(ViewScreen):
             "open": self.open_row, "everyone": self.toggle_everyone, **self.shape.doing(), **self.marking.doing(),
         }  # fmt: skip
 
-    def _start_work(self, work: Coroutine[None, None, None]) -> None:
-        self.run_worker(work, group="arrange", exit_on_error=False)
+    def _start_work(self, work: Callable[[], Awaitable[None]]) -> None:
+        start(self, work, "arrange")
 
     def columns_for(self, width: int) -> tuple[Column, ...]:
         """The table's columns for a terminal of this width."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
@@ -16,6 +17,7 @@ from slurmtui.store.log_open import jobs_key, open_key
 from slurmtui.store.log_panes import Box, Leaf, Tree
 from slurmtui.views.logs.filling import FIRST_LINES
 from slurmtui.views.logs.pane import LogPane
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,8 +172,8 @@ class Area(Container):
                 document.begin(FIRST_LINES)
                 self._begun[number] = document
         self.refresh()
-        self.run_worker(self._place(list(new.values()), focus), group="place", exit_on_error=False)
-        self.run_worker(self._keep(), group="keep", exit_on_error=False)
+        start(self, partial(self._place, list(new.values()), focus), "place")
+        start(self, self._keep, "keep")
 
     async def _place(self, new: list[LogPane], focus: int | None) -> None:
         if new:

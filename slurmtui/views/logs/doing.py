@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,8 @@ class Doing:
     def __init__(self, pane: LogPane) -> None:
         self._pane = pane
         self._table: dict[str, Callable[[], object]] = {
-            "end": lambda: self._work(pane.filling.to_end()),
-            "start": lambda: self._work(pane.filling.to_start()),
+            "end": lambda: self._work(pane.filling.to_end),
+            "start": lambda: self._work(pane.filling.to_start),
             "follow": self._follow,
             "goto": lambda: self._ask(GOTO, "line or % ", ""),
             "find": lambda: self._ask(FIND, "find / ", self._sought),
@@ -59,8 +60,8 @@ class Doing:
             "save": lambda: self._ask(SAVE, "save as ", str(Path.cwd() / f"{self._name}.log")),
             "line": self._line,
             "path": self._path,
-            "pager": lambda: self._work(self._hand_over(handover.pager(), "pager")),
-            "editor": lambda: self._work(self._hand_over(handover.editor(), "editor")),
+            "pager": lambda: self._work(self._hand_over, handover.pager(), "pager"),
+            "editor": lambda: self._work(self._hand_over, handover.editor(), "editor"),
         }
 
     def do(self, what: str) -> bool:
@@ -80,7 +81,7 @@ class Doing:
         elif purpose == GOTO:
             self.go_to(text)
         elif purpose == SAVE:
-            self._work(self._save(text))
+            self._work(self._save, text)
 
     def leave(self) -> bool:
         """Leave what goes on in the pane: marking, a search, its matches; False when nothing did."""
@@ -102,15 +103,15 @@ class Doing:
         if match is None:
             self._say(f"Say a line's number or a percentage, not {visible(text)}")
         elif match[2] or match[4]:
-            self._work(self._to_share(float(match[1] or match[3]) / 100))
+            self._work(self._to_share, float(match[1] or match[3]) / 100)
         else:
-            self._work(self._to_line(int(match[1])))
+            self._work(self._to_line, int(match[1]))
 
     # --- parts
 
-    def _work(self, working: Coroutine[None, None, None]) -> None:
+    def _work(self, make: Callable[..., Coroutine[None, None, None]], *arguments: object) -> None:
         pane = self._pane
-        pane.work("log-move", pane.console.guarded, working, self._say)
+        pane.work("log-move", pane.console.guarded, partial(make, *arguments), self._say)
 
     def _ask(self, purpose: str, sign: str, text: str) -> None:
         self._pane.ask(purpose, sign, text)
@@ -138,7 +139,7 @@ class Doing:
         if self._pane.follow:
             self._pane.follow = False
         else:
-            self._work(self._pane.filling.to_end())
+            self._work(self._pane.filling.to_end)
 
     def _fold(self) -> None:
         kept = self._pane.kept
@@ -180,7 +181,7 @@ class Doing:
         except re.error as error:
             self._say(f"/{visible(text)}/ is no regular expression: {error}")
             return
-        self._work(self._pane.filling.want(document.window.filter._replace(needle=needle)))
+        self._work(self._pane.filling.want, document.window.filter._replace(needle=needle))
 
     def _choose_sources(self) -> None:
         document = self._pane.document
@@ -190,7 +191,7 @@ class Doing:
         sources = [(name, name not in wanted.hidden) for name in (*document.sources, LIBRARY)]
 
         def done(hidden: frozenset[str], level: int) -> None:
-            self._work(self._pane.filling.want(wanted._replace(hidden=hidden, level=level)))
+            self._work(self._pane.filling.want, wanted._replace(hidden=hidden, level=level))
 
         self._pane.app.push_screen(SourcesScreen(sources, LEVELS, wanted.level, done))
 
@@ -199,7 +200,7 @@ class Doing:
         document = self._pane.document
         if document is not None:
             wanted = document.window.filter
-            self._work(self._pane.filling.want(wanted._replace(hidden=wanted.hidden ^ {LIBRARY})))
+            self._work(self._pane.filling.want, wanted._replace(hidden=wanted.hidden ^ {LIBRARY}))
 
     def _numbers(self) -> None:
         self._pane.numbers = not self._pane.numbers

@@ -14,6 +14,7 @@ from slurmtui.views.logs.filling import Filling, origins
 from slurmtui.views.logs.finding import Finding
 from slurmtui.views.logs.numbering import Numbering
 from slurmtui.views.logs.rows import filter_words, sources_of
+from slurmtui.widgets.beside import start
 from slurmtui.widgets.log_lines import NO_TIMES, TIMES
 from slurmtui.widgets.log_view import LogView, Rule
 
@@ -146,9 +147,7 @@ class LogPane(LogView):
 
     def work(self, group: str, make: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         """Do something beside the keys; it gives way to the next of its group, if that is an exclusive one."""
-        # A function and not a coroutine: one that gives way before it has begun would be missed by Python.
-        work: Any = partial(make, *arguments)
-        self.run_worker(work, group=group, exclusive=group in _ONE_AT_A_TIME, exit_on_error=False)
+        start(self, partial(make, *arguments), group, exclusive=group in _ONE_AT_A_TIME)
 
     # --- what the actions ask for
 

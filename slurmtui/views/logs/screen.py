@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmtui.actions.model import Context
@@ -10,6 +11,7 @@ from slurmtui.views.base import ViewScreen
 from slurmtui.views.keys import bindings_for
 from slurmtui.views.logs.area import Area
 from slurmtui.views.logs.opening import keys_meant
+from slurmtui.widgets.beside import start
 from slurmtui.widgets.columns import Column
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ class LogsScreen(ViewScreen):
 
     def on_mount(self) -> None:
         """The panes as they were left."""
-        self.run_worker(self.area.restore(), exit_on_error=False)
+        start(self, self.area.restore, "restore")
 
     # --- what is asked for
 
@@ -105,7 +107,7 @@ class LogsScreen(ViewScreen):
         After ``typed`` comes what a person has typed. The panes of the last time are there first.
         """
         if not self.area.restored:
-            self.run_worker(self._seek_beside_the_last(key), exit_on_error=False)
+            start(self, partial(self._seek_beside_the_last, key), "restore")
             return
         where, _, keys = key.partition(" ")
         if where == "typed":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -21,11 +22,12 @@ from slurmtui.views.newrun.found import Candidate, candidates, typed_file
 from slurmtui.views.newrun.steps import step_before, step_keys, title_pieces
 from slurmtui.views.newrun.work import Draft, fields_of, inspect, look, submit
 from slurmtui.widgets.bar import Bar
+from slurmtui.widgets.beside import start
 from slurmtui.widgets.form import Form
 from slurmtui.widgets.virtual_table import VirtualTable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from textual import events
     from textual.app import ComposeResult
@@ -89,8 +91,8 @@ class NewRunScreen(Screen[None]):
         """Look for files while the person begins to type."""
         self._show("what")
         if self.draft.target:
-            self._do("reading the file…", self._inspect(self.draft.target))
-        self.run_worker(self._search(), group="files", exit_on_error=False)
+            self._do("reading the file…", partial(self._inspect, self.draft.target))
+        start(self, self._search, "files")
 
     async def _search(self) -> None:
         records = self.console.store.snapshot.records.data.values()
@@ -128,16 +130,16 @@ class NewRunScreen(Screen[None]):
     def _say(self, text: str, *, wrong: bool = False) -> None:
         self._said.show([(f" {visible(' '.join(text.split()))}", "bold $state-failed" if wrong else "$state-waiting")])
 
-    def _do(self, what: str, working: Awaitable[None]) -> None:
+    def _do(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
         """One piece of work at a time; its errors stand in the line above the keys, and nothing entered is lost."""
 
         async def alone() -> None:
             self._say(what)
-            await self.console.guarded(working, lambda text: self._say(text, wrong=True))
+            await self.console.guarded(work, lambda text: self._say(text, wrong=True))
             self._busy = False
 
         self._busy = True
-        self.run_worker(alone(), group="new run", exit_on_error=False)
+        start(self, alone, "new run")
 
     def action_next(self) -> None:
         """Go on, when this step is well."""
@@ -179,7 +181,7 @@ class NewRunScreen(Screen[None]):
         if not target:
             self._say(f"There is no file {typed}" if typed else "Type the path of a flow file", wrong=True)
             return
-        self._do("reading the file…", self._inspect(target))
+        self._do("reading the file…", partial(self._inspect, target))
 
     async def _inspect(self, target: str) -> None:
         flows = await inspect(self.console.session, self.draft, target)
@@ -200,9 +202,9 @@ class NewRunScreen(Screen[None]):
     def _choose_profile(self) -> None:
         self.draft.profile = self._profiles.cursor_key or NO_PROFILE
         if self.draft.is_script:
-            self._do("asking SLURM…", self._look())
+            self._do("asking SLURM…", self._look)
         else:
-            self._do("", self._fill())
+            self._do("", self._fill)
 
     async def _fill(self) -> None:
         await self._form.set_fields(fields_of(self.draft), "This flow has no parameters: enter goes on")
@@ -217,7 +219,7 @@ class NewRunScreen(Screen[None]):
             self._say("; ".join(self._form.complaints), wrong=True)
             return
         self.draft.texts, self.draft.emptied = self._form.texts, self._form.emptied
-        self._do(_LOOKING, self._look())
+        self._do(_LOOKING, self._look)
 
     async def _look(self, probing: str = NEVER) -> None:
         lines, well = await look(self.console.session, self.draft, probing=probing)
@@ -232,7 +234,7 @@ class NewRunScreen(Screen[None]):
         if self.console.read_only:
             self._say("This console is read-only", wrong=True)
         else:
-            self._do("a small job tries it from a node, at most a minute long…", self._look(ALWAYS))
+            self._do("a small job tries it from a node, at most a minute long…", partial(self._look, ALWAYS))
 
     # --- submit
 
@@ -246,7 +248,7 @@ class NewRunScreen(Screen[None]):
             self._say("submitted already" if self._left_for else "still at it: one moment")
         else:
             self._submitting = True
-            self._do("submitting…", self._submit())
+            self._do("submitting…", self._submit)
 
     async def _submit(self) -> None:
         try:

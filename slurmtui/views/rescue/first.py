@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmtui.store.rescue import find_cases, words
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,7 +38,7 @@ class FirstLook:
 
     def _start(self, work: Callable[[], Awaitable[None]]) -> None:
         # Without a snapshot: Textual keeps the worker for long, and a queue of many jobs would be kept with it.
-        self._console.run_worker(partial(work), group="rescue", exit_on_error=False)
+        start(self._console, work, "rescue")
 
     async def _tell(self) -> None:
         from slurmtui.store.rescue_look import look_beyond  # noqa: PLC0415 - the console starts without paying for it

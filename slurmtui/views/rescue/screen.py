@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmtui.actions.model import Context
@@ -13,9 +12,9 @@ from slurmtui.store.rescue_look import look_beyond
 from slurmtui.views.base import ViewScreen
 from slurmtui.views.keys import bindings_for
 from slurmtui.views.rescue.rows import case_lines, case_rows, columns
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
     from slurmtui.models.rescue import Case
     from slurmtui.store.snapshot import Snapshot
@@ -103,9 +102,7 @@ class RescueScreen(ViewScreen):
     def look_again(self) -> None:
         """Look through the state folder and ask Prefect by id."""
         self._looked = time.monotonic()
-        # What makes the coroutine, not a coroutine: nobody would await one that is replaced before it began.
-        look: Callable[[], Awaitable[None]] = self._look
-        self.run_worker(partial(look), group="look", exclusive=True, exit_on_error=False)
+        start(self, self._look, "look", exclusive=True)
 
     async def _look(self) -> None:
         whole = _both_answer(self.snapshot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmtui.actions.model import Context
@@ -16,6 +17,7 @@ from slurmtui.views.keys import bindings_for
 from slurmtui.views.runs import rows as rows_of
 from slurmtui.views.runs.columns import columns
 from slurmtui.views.runs.detail import detail_lines
+from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
     from slurmtui.models.flow_run import TaskRun
@@ -173,7 +175,7 @@ class RunsScreen(ViewScreen):
         self._watch_runs()
         self.workers.cancel_group(self, "detail")
         if wanted:
-            self.run_worker(self._keep_loading(wanted), group="detail", exclusive=True, exit_on_error=False)
+            start(self, partial(self._keep_loading, wanted), "detail", exclusive=True)
 
     def _watch_runs(self) -> None:
         self.console.store.watch_runs(self._opened | ({self._looked_at} if self._looked_at else set()))
