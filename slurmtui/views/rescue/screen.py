@@ -15,7 +15,6 @@ from slurmtui.views.rescue.rows import case_lines, case_rows, columns
 from slurmtui.widgets.beside import start
 
 if TYPE_CHECKING:
-
     from slurmtui.models.rescue import Case
     from slurmtui.store.snapshot import Snapshot
     from slurmtui.widgets.bar import Piece

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from slurmtui.actions.model import Context
 from slurmtui.models.amounts import counted
 from slurmtui.models.text import visible
+from slurmtui.store.poller import woken
 from slurmtui.store.run_detail import DetailLoader
 from slurmtui.views.base import ViewScreen
 from slurmtui.views.keys import bindings_for
@@ -191,8 +191,7 @@ class RunsScreen(ViewScreen):
             until = time.monotonic() + (_SLOWLY if view.run.final else _OFTEN)
             while (left := until - time.monotonic()) > 0 and not self._is_other(view, tasks):
                 self._news.clear()
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), left)
+                await woken(self._news, left)
 
     def _is_other(self, view: RunView, tasks: tuple[TaskRun, ...]) -> bool:
         """Whether what the detail was made of has changed: tasks have come, a job or the run has ended."""
