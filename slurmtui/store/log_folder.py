@@ -39,13 +39,13 @@ class FolderLines:
 
     @property
     def files(self) -> list[FileLines]:
-        """The files that are there."""
+        """The files that are there: a copy, made at one go, for the reading thread may find more meanwhile."""
         return list(self._files.values())
 
     @property
     def problems(self) -> list[str]:
         """Sentences on files that cannot be read (one that is not there yet is none)."""
-        tails = (lines.tail for lines in self._files.values())
+        tails = (lines.tail for lines in self.files)
         return [tail.problem for tail in tails if tail.problem and "is not there" not in tail.problem]
 
     def read(self) -> list[Found]:

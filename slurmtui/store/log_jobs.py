@@ -67,7 +67,7 @@ class JobsLog(JobStream):
 
     @property
     def files(self) -> list[FileLines]:
-        """The files, as far as they are known."""
+        """The files, as far as they are known: a copy, made at one go, for another thread may find more meanwhile."""
         return list(self._files.values())
 
     def update(self, snapshot: Snapshot) -> None:
@@ -130,7 +130,7 @@ class JobsLog(JobStream):
                 names = family(path, job_id) if whole_array else None
                 if names is not None:
                     self._families.add((path.parent, *names, source))
-        for folder, base, head, tail, source in self._families:
+        for folder, base, head, tail, source in tuple(self._families):
             self._add_family(folder, base, (head, tail), source)
 
     def _add_family(self, folder: Path, base: str, names: tuple[str, str], source: str) -> None:
@@ -152,21 +152,21 @@ class JobsLog(JobStream):
     def _read(self) -> list[Found]:
         first = self._begins()
         found: list[Found] = []
-        for lines in tuple(self._files.values()):
+        for lines in self.files:
             if first:
                 found += lines.last(self._lines) if self._lines is not None else lines.whole()
             else:
                 found += lines.new(len(self._files))
             found += lines.problem_note()
-        held = [lines for lines in self._files.values() if lines.tail.open]
+        held = [lines for lines in self.files if lines.tail.open]
         for lines in held[:-64]:
             lines.tail.rest()
         self._explain()
         return found
 
     def _explain(self) -> None:
-        problems = [lines.tail.problem for lines in self._files.values() if lines.tail.problem]
-        waiting = sum(state in _WAITING for state in self._states.values())
+        problems = [lines.tail.problem for lines in self.files if lines.tail.problem]
+        waiting = sum(state in _WAITING for state in tuple(self._states.values()))
         if problems:
             self.why_empty = visible(problems[0])
         elif self._files:

@@ -10,6 +10,7 @@ import pytest
 
 from slurmtui.errors import CommandError
 from slurmtui.store import log_jobs
+from slurmtui.store.log_folder import FolderLines
 from slurmtui.store.log_jobs import JobsLog
 from slurmtui.store.log_place import FilePlace
 
@@ -74,3 +75,33 @@ def test_a_file_that_fails_while_it_is_read_says_so_itself(tmp_path: Path) -> No
     path.unlink()
     with FilePlace._reading(place) as handle:
         assert handle is None
+
+
+class Growing:
+    """A file at the look at which another thread finds one more."""
+
+    def __init__(self, files: dict[str, Any]) -> None:
+        self._files = files
+
+    @property
+    def tail(self) -> SimpleNamespace:
+        self._files[f"found {len(self._files)}"] = SimpleNamespace(tail=SimpleNamespace(problem="", open=False))
+        return SimpleNamespace(problem="cannot be read", open=False)
+
+    def new(self, _count: int) -> list[Any]:
+        return []
+
+    last = new
+
+    def problem_note(self) -> list[Any]:
+        return []
+
+
+def test_files_that_a_thread_finds_meanwhile_do_not_disturb_the_words_on_them(tmp_path: Path) -> None:
+    folder = FolderLines(tmp_path, None, keep_up=False)
+    folder._files["a"] = Growing(folder._files)  # type: ignore[assignment]
+    assert folder.problems == ["cannot be read"]
+    log = JobsLog(SimpleNamespace(), ["7"])  # type: ignore[arg-type]
+    log._files["a"] = Growing(log._files)  # type: ignore[assignment]
+    assert log._read() == []
+    assert log.why_empty == "cannot be read"
