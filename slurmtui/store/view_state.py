@@ -18,7 +18,7 @@ from slurmtui import paths
 from slurmtui.atomic import write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _USUAL_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
 _CLUSTER = re.compile(rb"^\s*ClusterName\s*=\s*(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -114,24 +114,32 @@ class ViewMemory:
         return bool(self._changed)
 
     def save(self) -> None:
-        """Write what has changed (it reads the file, and waits for the disk: not for the event loop).
+        """Write what has changed: it reads the file, and waits for the disk, so not in the event loop. One at a time.
 
         Raises:
             OSError: it cannot be written; it is tried again with the next change.
         """
-        changed = set(self._changed)
+        changed = tuple(self._changed)
+        self._changed.difference_update(changed)  # before it is read: what changes while it is written is news again
+        try:
+            self._write(changed)
+        except BaseException:
+            self._changed.update(changed)
+            raise
+
+    def _write(self, changed: Iterable[str]) -> None:
         stands = ViewMemory(self.path)
-        stands.last_view = self.last_view if "last" in changed else stands.last_view
         for what in changed:
             kind, _, rest = what.partition(" ")
-            if kind == "view":
+            if kind == "last":
+                stands.last_view = self.last_view
+            elif kind == "view":
                 stands._views[rest] = self._views[rest]
             elif kind == "filter":
                 place, _, name = rest.partition(" ")
                 text = self._filters.get(place, {}).get(name, "")
                 stands.keep_filter(place, name, text)
         write_private(self.path, msgspec.json.format(msgspec.json.encode(stands._content())))
-        self._changed -= changed
 
     def _content(self) -> dict[str, Any]:
         return {

@@ -6,10 +6,16 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from slurmtui.atomic import write_private
+from slurmtui.store.poller import woken
 from slurmtui.store.view_state import ViewMemory, cluster_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from slurmtui.session import Session
+    from slurmtui.store.log_panes import Tree
     from slurmtui.store.view_state import ViewState
 
 SAVE_SECONDS = 1.0
@@ -23,7 +29,12 @@ class Keeper:
     def __init__(self, session: Session) -> None:
         place = session.place
         self.memory = ViewMemory.of(cluster_name(place.environment, place.label))
+        self.panes_file = self.memory.path.with_suffix(".panes")
+        self._plan: Tree | None = None
+        self._plan_changed = False
         self._task: asyncio.Task[None] | None = None
+        self._more = False  # something has changed since the last write began
+        self._at_once = asyncio.Event()
 
     def remember(self, place: str, state: ViewState) -> None:
         """Remember how a view is left."""
@@ -40,27 +51,51 @@ class Keeper:
         self.memory.keep_filter(place, name, text)
         self.soon()
 
+    def remember_panes(self, plan: Tree | None) -> None:
+        """Remember how the panes of the Logs view lie."""
+        self._plan, self._plan_changed = plan, True
+        self.soon()
+
     def soon(self) -> None:
         """Write what has changed, a moment from now."""
-        if self.memory.dirty and (self._task is None or self._task.done()):
+        if not self.memory.dirty and not self._plan_changed:
+            return
+        self._more = True
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._later(), name="keep the views")
 
     async def _later(self) -> None:
-        await asyncio.sleep(SAVE_SECONDS)
-        await self.now()
+        """One write after the other: of two side by side, the older could be moved into place last."""
+        while self._more:
+            await woken(self._at_once, SAVE_SECONDS)
+            self._at_once.clear()
+            self._more = False
+            await self._write()
 
-    async def now(self) -> None:
-        """Write what has changed. That it cannot be written is no reason to disturb anybody."""
-        if not self.memory.dirty:
-            return
+    async def _write(self) -> None:
+        if self.memory.dirty:
+            await self._safely(self.memory.path, self.memory.save)
+        if self._plan_changed:
+            self._plan_changed = False  # before it is read: what changes while it is written is news again
+            await self._safely(self.panes_file, self._save_panes)
+
+    def _save_panes(self) -> None:
+        from slurmtui.store import log_panes  # noqa: PLC0415 - the console starts without paying for it
+
+        write_private(self.panes_file, log_panes.encode(self._plan))
+
+    async def _safely(self, path: Path, write: Callable[[], None]) -> None:
+        """That it cannot be written is no reason to disturb anybody."""
         try:
-            await asyncio.to_thread(self.memory.save)
+            await asyncio.to_thread(write)
         except OSError as error:
-            _log.warning("how the views were left cannot be written to %s: %s", self.memory.path, error)
+            _log.warning("how the views were left cannot be written to %s: %s", path, error)
+        except Exception:  # noqa: BLE001 - a fault of the program: its log file tells, and the console goes on
+            _log.exception("how the views were left was not written to %s", path)
 
     async def end(self) -> None:
-        """Write the last changes, and stop."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self.now()
+        """Write the last changes, and stop; what is being written already is waited for."""
+        if self._task is not None and not self._task.done():
+            self._at_once.set()
+            await asyncio.wait((self._task,))
+        await self._write()

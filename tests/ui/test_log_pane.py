@@ -465,15 +465,13 @@ async def test_panes_beside_and_below_closed_sized_and_remembered(
         assert "b.out" in line, "beside each other"
         heights = {pane.name: pane.size.height for pane in pilot.app.screen.query(LogPane)}
         await pilot.press("plus")
-        await pilot.pause(0.2)
-        grown = {pane.name: pane.size.height for pane in pilot.app.screen.query(LogPane)}
-        assert grown[f"file:{paths[2]}"] > heights[f"file:{paths[2]}"]
+        grown = next(pane for pane in pilot.app.screen.query(LogPane) if pane.name == f"file:{paths[2]}")
+        await until(pilot, lambda: grown.size.height > heights[grown.name])
         await pilot.press("v")
         await until(pilot, lambda: "from a" not in pilot.app.screen_text())  # type: ignore[attr-defined]
         await pilot.press("v", "tab", "x")
         await until(pilot, lambda: "2 panes" in pilot.app.screen_text())  # type: ignore[attr-defined]
         left = {pane.name for pane in pilot.app.screen.query(LogPane)}
-        await pilot.pause(0.2)
     async with make_console().run_test(size=(120, 40), notifications=True) as pilot:
         await see(pilot, "2 panes")  # it opens with the view that was left
         await until(pilot, lambda: {pane.name for pane in pilot.app.screen.query(LogPane)} == left)

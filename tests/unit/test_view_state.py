@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from slurmtui.atomic import write_private
+from slurmtui.store import view_state
 from slurmtui.store.view_state import ViewMemory, ViewState, cluster_name
 
 if TYPE_CHECKING:
@@ -148,3 +150,19 @@ def test_a_cluster_is_named_by_its_configuration(tmp_path: Path, monkeypatch: py
     assert cluster_name({"SLURM_CONF": str(tmp_path / "missing")}, "sandbox") == "sandbox"
     conf.write_bytes(b"\xff" * 10)
     assert cluster_name({"SLURM_CONF": str(conf)}) == "slurm"
+
+
+def test_what_changes_while_it_is_written_is_written_the_next_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = ViewMemory(path)
+
+    def write(file: Path, content: bytes) -> None:
+        write_private(file, content)
+        memory.keep("jobs", ViewState(filter="second"))
+
+    memory.keep("jobs", ViewState(filter="first"))
+    monkeypatch.setattr(view_state, "write_private", write)
+    memory.save()
+    assert ViewMemory(path).view("jobs").filter == "first"
+    assert memory.dirty
+    memory.save()
+    assert ViewMemory(path).view("jobs").filter == "second"

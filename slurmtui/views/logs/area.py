@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from textual.containers import Container
 from textual.content import Content
 
-from slurmtui.atomic import write_private
 from slurmtui.models.text import visible
 from slurmtui.store import log_panes
 from slurmtui.store.log_open import jobs_key, open_key
@@ -97,29 +96,20 @@ class Area(Container):
 
     # --- as it was left
 
-    @property
-    def _file(self) -> Path:
-        return self.console.keeper.memory.path.with_suffix(".panes")
-
     async def restore(self) -> None:
         """The panes as they were left; once."""
         async with self._restoring:
             if self.restored:
                 return
+            file = self.console.keeper.panes_file
             try:
-                data = await asyncio.to_thread(_read, self._file)
+                data = await asyncio.to_thread(_read, file)
             except OSError as error:
-                _log.warning("the panes cannot be read from %s: %s", self._file, error)
+                _log.warning("the panes cannot be read from %s: %s", file, error)
                 data = b""
             self.restored = True
             if data:
                 self.show(log_panes.decode(data))
-
-    async def _keep(self) -> None:
-        try:
-            await asyncio.to_thread(write_private, self._file, log_panes.encode(self.plan))
-        except OSError as error:
-            _log.warning("the panes cannot be written to %s: %s", self._file, error)
 
     # --- which panes
 
@@ -173,7 +163,7 @@ class Area(Container):
                 self._begun[number] = document
         self.refresh()
         start(self, partial(self._place, list(new.values()), focus), "place")
-        start(self, self._keep, "keep")
+        self.console.keeper.remember_panes(tree)
 
     async def _place(self, new: list[LogPane], focus: int | None) -> None:
         if new:
