@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from slurmtui.actions.dialogs import Entry
 from slurmtui.actions.jobs_doing import do, done_ids, tell
+from slurmtui.actions.jobs_hold import holds_as_before
 from slurmtui.actions.jobs_targets import freeze, plan_of, question, refusal
 from slurmtui.actions.model import Action, Context
-from slurmtui.control.jobs_many import HOLD, act, update_command
+from slurmtui.control.jobs_many import act, update_command
 from slurmtui.models.amounts import counted
 from slurmtui.models.ids import base_id, parse_job_id
 from slurmtui.models.job_values import FIELDS, THROTTLE, common, complaint, inverse
@@ -20,7 +21,7 @@ from slurmtui.sources.slurm.job_values import throttle_of, values_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slurmtui.actions.jobs_targets import Targets
+    from slurmtui.actions.jobs_targets import Target, Targets
     from slurmtui.control.jobs_many import Command
     from slurmtui.models.job import Job
     from slurmtui.models.job_outcome import Outcome
@@ -68,6 +69,10 @@ class Before:
         texts[THROTTLE.name] = str(known.pop()) if len(known) == 1 and None not in known else ""
         return texts
 
+    def held(self) -> list[Target]:
+        """The rows that are held."""
+        return [row for row in self.targets.rows if (now := self.values.get(row.id)) is not None and now.held]
+
 
 async def _edit(context: Context) -> None:
     slurm = context.console.session.slurm
@@ -112,9 +117,9 @@ async def _change(context: Context, before: Before, changed: Mapping[str, str]) 
     command, of_arrays = update_command(own), update_command({THROTTLE.name: changed.get(THROTTLE.name, "")})
     plan = [*(plan_of(command, targets.ids) if own else ())]
     facts = list(warnings(changed))
-    held = [job_id for job_id, value in before.values.items() if value.held] if "Nice" in changed else []
-    if held:  # SLURM reckons their priority anew, and with a priority they start
-        plan += plan_of(HOLD, held)
+    holds = holds_as_before(before.held(), targets.me) if "Nice" in changed else []
+    if holds:  # SLURM reckons their priority anew, and with a priority they start
+        plan += [line for hold, ids in holds for line in plan_of(hold, ids)]
         facts.append("another nice lets held jobs go: they are held again at once")
     if THROTTLE.name in changed:
         plan += plan_of(of_arrays, arrays)
@@ -126,9 +131,9 @@ async def _change(context: Context, before: Before, changed: Mapping[str, str]) 
     if own:
         results = await do(context, targets, command, overlay="changing…", title=f"Edit {targets.title}")
         undo += [(update_command(old), ids) for old, ids in inverse(before.values, list(own), done_ids(results))]
-        if held:
-            results |= _failures(await act(console.session.runner, HOLD, held))
-            undo.append((HOLD, held))
+        for hold, ids in holds:
+            results |= _failures(await act(console.session.runner, hold, ids))
+        undo += holds
     if THROTTLE.name in changed:
         told = await act(console.session.runner, of_arrays, arrays)
         undo += _old_throttles(before, done_ids(told))

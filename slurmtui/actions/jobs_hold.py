@@ -12,9 +12,9 @@ from slurmtui.control.jobs_many import HOLD, HOLD_OF_OTHERS, RELEASE, REQUEUE
 from slurmtui.models.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from slurmtui.actions.jobs_targets import Targets
+    from slurmtui.actions.jobs_targets import Target, Targets
     from slurmtui.control.jobs_many import Command
     from slurmtui.models.job import Job
 
@@ -72,6 +72,16 @@ def _hold_command(targets: Targets) -> Command:
     return HOLD_OF_OTHERS if targets.foreign else HOLD
 
 
+def holds_as_before(rows: Sequence[Target], me: str) -> list[tuple[Command, Sequence[str]]]:
+    """What holds these jobs again as they were held: an administrator's hold is not for their user to release."""
+    ids: dict[Command, list[str]] = {}
+    for row in rows:
+        told = "JobHeldAdmin" in row.job.reason or "JobHeldUser" in row.job.reason
+        by_admin = "JobHeldAdmin" in row.job.reason if told else row.job.user != me
+        ids.setdefault(HOLD_OF_OTHERS if by_admin else HOLD, []).append(row.id)
+    return list(ids.items())
+
+
 async def _hold_them(context: Context, targets: Targets) -> None:
     command = _hold_command(targets)
     facts = ["while held a job does not start and gathers no priority; H lets it go again"]
@@ -86,7 +96,9 @@ async def _release_them(context: Context, targets: Targets) -> None:
     if not await context.console.ask(question(context, targets, "release", plan_of(RELEASE, targets.ids))):
         return
     results = await do(context, targets, RELEASE, overlay="releasing…", title=f"Release {targets.title}")
-    context.console.journal.note(f"release {targets.title}", [(_hold_command(targets), done_ids(results))])
+    released = set(done_ids(results))
+    holds = holds_as_before([row for row in targets.rows if row.id in released], targets.me)
+    context.console.journal.note(f"release {targets.title}", holds)
     tell(context, targets, results, "released")
 
 

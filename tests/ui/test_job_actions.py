@@ -233,6 +233,37 @@ async def test_an_edit_shows_what_is_and_sends_what_changed(
         assert sent.lines[-1] == "scontrol update JobId=12 TimeLimit=4:00:00"
 
 
+async def test_jobs_that_another_nice_lets_go_are_held_again_as_they_were(
+    make_console: Make, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def values(_: Any, ids: Sequence[str]) -> dict[str, JobValues]:
+        return {job_id: JobValues(nice=0, priority=7 if job_id == "30" else 0) for job_id in ids}
+
+    async def another_nice(*_: Any, **__: Any) -> dict[str, str]:
+        return {"Nice": "5"}
+
+    monkeypatch.setattr("slurmtui.actions.jobs_edit.values_of", values)
+    monkeypatch.setattr("slurmtui.actions.jobs_edit._ask_values", another_nice)
+    told = [("30", "alice", "Priority"), ("31", "alice", "JobHeldUser"), ("32", "alice", "JobHeldAdmin"),
+            ("33", "bob", "JobHeldUser"), ("34", "bob", "JobHeldAdmin")]  # fmt: skip
+    lines = [job_line(id=one, raw_id=one, user=user, state="PENDING", reason=why) for one, user, why in told]
+    async with make_console(picture(lines), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
+        await see(pilot, "32")
+        await pilot.press("a")
+        await see(pilot, "34")
+        await pilot.press("asterisk", "E")
+        await see(pilot, "scontrol uhold 31 33", "scontrol hold 32 34", "held again at once")
+        await agree(pilot, "5", "enter")
+        await see(pilot, "changed (Nice=5)")
+        holds = ["scontrol uhold 31 33", "scontrol hold 32 34"]
+        assert sent.lines == ["scontrol update JobId=30,31,32,33,34 Nice=5", *holds]
+        await pilot.press("U")
+        await see(pilot, "scontrol uhold 31 33", "scontrol hold 32 34")
+        await agree(pilot, "5", "enter")
+        await see(pilot, "Undone")
+        assert sent.lines[3:] == ["scontrol update JobId=30,31,32,33,34 Nice=0", *holds]
+
+
 async def test_nothing_is_sent_when_nothing_was_changed(
     make_console: Make, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
