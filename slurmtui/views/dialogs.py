@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import sys
+import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
@@ -14,6 +17,7 @@ from slurmtui import paths
 from slurmtui.atomic import write_private
 from slurmtui.models.text import visible
 from slurmtui.views.base import ViewScreen
+from slurmtui.widgets.beside import start
 from slurmtui.widgets.columns import Column
 from slurmtui.widgets.form_dialog import DialogField, FormDialog
 from slurmtui.widgets.listing import ListingScreen
@@ -21,6 +25,7 @@ from slurmtui.widgets.picker import Choice, ChoiceScreen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from slurmtui.actions.dialogs import Entry, Line, Pick
     from slurmtui.app import SlurmtuiApp
@@ -50,6 +55,8 @@ class AppDialogs:
 
     def __init__(self, console: SlurmtuiApp) -> None:
         self._console = console
+        self._copied = b""
+        self._copying = threading.Lock()
 
     async def pick(self, title: str, picks: Sequence[Pick]) -> str:
         """Let a person pick one; "" for none."""
@@ -69,19 +76,29 @@ class AppDialogs:
 
     def copy(self, text: str, what: str) -> None:
         """Send a text to the terminal (OSC 52), which may or may not take it; and keep it in a file."""
-        file = paths.state_folder() / "copied.txt"
-        try:
-            write_private(file, text)
-            kept = f"it is also in {file}"
-        except OSError as error:
-            kept = f"it could not be written to {file}: {error.strerror}"
-        if len(base64.b64encode(text.encode("utf-8", "surrogateescape"))) > LONGEST_COPY:
-            self._console.tell(f"{what}: too long for a terminal's clipboard; {kept}", severity="warning")
-            return
-        self._console.copy_to_clipboard(text)
+        content = text.encode("utf-8", "surrogateescape")
+        if fits := len(base64.b64encode(content)) <= LONGEST_COPY:
+            self._console.copy_to_clipboard(text)
         short = " ".join(text.split())
         short = short if len(short) <= _SHOWN_OF_COPY else f"{short[:_SHOWN_OF_COPY]}…"
-        self._console.tell(f"{what} sent to the terminal: {short}\n{kept}")
+        said = f"{what} sent to the terminal: {short}\n" if fits else f"{what}: too long for a terminal's clipboard; "
+        self._copied = content
+        # Begun now, and not by a worker: what was copied is written also when the console is left with the next key.
+        file = paths.state_folder() / "copied.txt"
+        kept = asyncio.get_running_loop().run_in_executor(None, self._keep_copy, file)
+        start(self._console, partial(self._tell_copied, said, kept, "information" if fits else "warning"), "copy")
+
+    async def _tell_copied(self, said: str, kept: asyncio.Future[str], severity: str) -> None:
+        self._console.tell(f"{said}{await asyncio.shield(kept)}", severity=severity)
+
+    def _keep_copy(self, file: Path) -> str:
+        """Write what was copied last; where it is, in words."""
+        try:
+            with self._copying:
+                write_private(file, self._copied)
+        except OSError as error:
+            return f"it could not be written to {file}: {error.strerror}"
+        return f"it is also in {file}"
 
     async def in_terminal(self, argv: Sequence[str], otherwise: Sequence[str]) -> None:
         """Run a program in the terminal while the console waits; where that is impossible, show ``otherwise``."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
+from slurmtui.atomic import write_private
 from slurmtui.models.efficiency import StepUsage, Usage
 from slurmtui.models.job import JobDetail
 from slurmtui.models.job_outcome import Outcome
@@ -21,9 +23,10 @@ from slurmtui.models.node import parse_node_state
 from slurmtui.models.partition_rules import NodeKind, PartitionRules
 from slurmtui.sources.slurm.steps import Steps
 from slurmtui.store.snapshot import Part, Snapshot
+from slurmtui.views import dialogs
 from slurmtui.widgets.agreement import DEAF_SECONDS
 from tests.ui.conftest import job_line, job_table
-from tests.ui.seeing import see
+from tests.ui.seeing import see, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -293,6 +296,38 @@ async def test_a_copy_goes_to_the_terminal_and_into_a_file(make_console: Make, t
         await pilot.press("G", "enter")
         await see(pilot, "JSON sent to the terminal")
         assert json.loads((tmp_path / "state" / "copied.txt").read_text())["name"] == "train"
+
+
+async def test_copies_are_written_in_order_beside_the_keys_and_also_when_the_console_is_left(
+    make_console: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_write = threading.Event(), threading.Event()
+
+    def write(path: Path, content: bytes) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        begun.set()
+        may_write.wait(60)
+        write_private(path, content)
+
+    monkeypatch.setattr(dialogs, "write_private", write)
+    console = make_console(picture(), view="jobs")
+    async with console.run_test(size=WIDE, notifications=True) as pilot:
+        await see(pilot, "train")
+        console.dialogs.copy("first", "id")
+        console.dialogs.copy("second", "id")
+        assert console.clipboard == "second"
+        await until(pilot, begun.is_set)
+        may_write.set()
+        await see(pilot, "id sent to the terminal: second")
+        assert (tmp_path / "state" / "copied.txt").read_text() == "second"
+        begun.clear()
+        may_write.clear()
+        console.dialogs.copy("third", "id")
+        await until(pilot, begun.is_set)
+        console.dialogs.copy("fourth", "id")
+    may_write.set()
+    await asyncio.get_running_loop().shutdown_default_executor()  # as asyncio does at the end of the console
+    assert (tmp_path / "state" / "copied.txt").read_text() == "fourth"
 
 
 async def test_attach_shows_the_lines_where_no_terminal_can_be_lent(make_console: Make) -> None:
