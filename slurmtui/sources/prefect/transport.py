@@ -80,29 +80,21 @@ class Transport:
         content = None if body is None else msgspec.json.encode(body)
         deadline = time.monotonic() + seconds
         for attempt in range(1, _TRIES + 1):
-            left = deadline - time.monotonic()
             try:
-                response = await self._send(client, method, path, content, left)
-            except (httpx.TimeoutException, asyncio.TimeoutError):
-                raise PrefectUnreachable(
-                    f"Prefect at {self.connection.where} did not answer {method} {path} within {seconds:g} s."
-                ) from None
-            except RuntimeError:
-                if not client.is_closed:
-                    raise
-                raise self._given_up() from None
+                response = await self._try(client, method, path, content, deadline)
+            except asyncio.TimeoutError:
+                raise self._late(method, path, seconds) from None
             except httpx.TransportError as error:
-                refused = isinstance(error, httpx.ConnectError)  # nothing was sent
-                again = attempt < _TRIES_REFUSED if refused else repeat
+                nothing_sent = isinstance(error, httpx.ConnectError)
+                again = attempt < _TRIES_REFUSED if nothing_sent else repeat
                 if not (again and await _pause(attempt, deadline)):
                     raise PrefectUnreachable(self._unreachable(error)) from error
                 continue
+            if response.status_code < 300:
+                return response.content
             busy = response.status_code in _BUSY or (repeat and response.status_code in _GATEWAY)
-            if busy and await _pause(attempt, deadline, response.headers.get("Retry-After")):
-                continue
-            if response.status_code >= 300:
+            if not (busy and await _pause(attempt, deadline, response.headers.get("Retry-After"))):
                 raise self._refused(method, path, response.status_code, response.content)
-            return response.content
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
     async def read(self, method: str, path: str, kind: type[Answer], body: object = None) -> Answer:
@@ -124,10 +116,31 @@ class Transport:
         if client is not None:
             await client.aclose()
 
+    async def _try(
+        self, client: httpx.AsyncClient, method: str, path: str, content: bytes | None, deadline: float
+    ) -> httpx.Response:
+        """One try.
+
+        Raises:
+            asyncio.TimeoutError: the time is up, whoever noticed it.
+            httpx.TransportError: the connection could not be made, or was lost.
+            PrefectUnreachable: the client was closed meanwhile.
+        """
+        import httpx  # noqa: PLC0415 - see the module's words
+
+        try:
+            return await self._send(client, method, path, content, deadline - time.monotonic())
+        except httpx.TimeoutException as error:
+            raise asyncio.TimeoutError from error
+        except RuntimeError:
+            if not client.is_closed:
+                raise
+            raise self._given_up() from None
+
     async def _send(
         self, client: httpx.AsyncClient, method: str, path: str, content: bytes | None, left: float
     ) -> httpx.Response:
-        """One try, kept in the command log with its duration and status."""
+        """What is sent, kept in the command log with its duration and status."""
         started, clock = time.time(), time.perf_counter()
         code: int | None = None
         said = ""
@@ -180,6 +193,11 @@ class Transport:
     def _given_up(self) -> PrefectUnreachable:
         return PrefectUnreachable(
             f"Prefect at {self.connection.where}: the connection was given up, for the server has moved."
+        )
+
+    def _late(self, method: str, path: str, seconds: float) -> PrefectUnreachable:
+        return PrefectUnreachable(
+            f"Prefect at {self.connection.where} did not answer {method} {path} within {seconds:g} s."
         )
 
     def _unreachable(self, error: Exception) -> str:
