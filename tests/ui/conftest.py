@@ -195,6 +195,12 @@ def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test does not paint is not asked of this machine's own SLURM either: no program is found."""
+    monkeypatch.setenv("PATH", str(tmp_path / "no-programs"))
+
+
+@pytest.fixture(autouse=True)
 def _no_accounting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A painted console asks no SLURM how many tasks of an array have ended."""
 

@@ -10,10 +10,12 @@ import pytest
 
 from slurmtui.control.slurm import TestOnly as Told
 from slurmtui.errors import CommandError
+from slurmtui.store.side_feed import SideFeed
 from slurmtui.store.side_feeds import OnNodes
 from tests.ui.painted_cluster import (
     PLACES,
     SIZES,
+    TIMING,
     job_on,
     line_of,
     side_of,
@@ -22,7 +24,7 @@ from tests.ui.painted_cluster import (
     some_shares,
     with_side,
 )
-from tests.ui.seeing import gone, see, settled
+from tests.ui.seeing import gone, see, settled, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +66,7 @@ async def test_every_view_at_every_size(
 
 async def test_hidden_views_ask_nothing_and_a_covered_one_neither(make: Callable[..., PaintedApp]) -> None:
     async with make().run_test(size=(120, 34), notifications=True) as pilot:
-        await pilot.pause(0.1)
+        await _others_ask(pilot)
         assert side_of(pilot).asked == Counter()
         await pilot.press("4")
         await see(pilot, "9,535")
@@ -79,13 +81,23 @@ async def test_hidden_views_ask_nothing_and_a_covered_one_neither(make: Callable
 
 async def _nobody_asks(pilot: Pilot[Any]) -> None:
     side = side_of(pilot)
-    deadline = time.monotonic() + 5
-    while any(feed.shown for feed in side.all):
-        assert time.monotonic() < deadline, "a hidden view still asks"
-        await pilot.pause(0.02)
+    await until(pilot, lambda: not any(feed.shown for feed in side.all))
     before = Counter(side.asked)
-    await pilot.pause(0.4)
+    await _others_ask(pilot)
     assert side.asked == before
+
+
+async def _others_ask(pilot: Pilot[Any]) -> None:
+    """Wait until a feed that is shown has asked several times: one that were still asking would have asked too."""
+    asked: list[float] = []
+
+    async def ask() -> None:
+        asked.append(time.monotonic())
+
+    feed = SideFeed("another", ask, None, TIMING)
+    feed.show("test", lambda: None)
+    await until(pilot, lambda: len(asked) >= 4)
+    await feed.stop()
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -100,10 +112,7 @@ async def test_slurm_that_does_not_answer_leaves_old_data_dimmed_with_its_words(
             side_of(pilot).paint[name] = CommandError("x: Unable to contact slurm\x1b", argv=("x",), code=1)
         text = await see(pilot, "does not answer", "Unable to contact slurm␛")
         assert shown[place] in text
-        deadline = time.monotonic() + 5
-        while not pilot.app.screen.table.dimmed:  # type: ignore[attr-defined]
-            assert time.monotonic() < deadline, "old data looks like new"
-            await pilot.pause(0.02)
+        await until(pilot, lambda: pilot.app.screen.table.dimmed)  # type: ignore[attr-defined]
         side_of(pilot).paint |= {"nodes": some_cluster(), "counts": {}, "on_nodes": OnNodes(),
                                  "history": some_history(), "shares": some_shares()}  # fmt: skip
         await gone(pilot, "does not answer")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from slurmtui.errors import CommandMissing, Refused
 from slurmtui.models.verdict import Mood, Verdict
 from slurmtui.store.snapshot import Part
 from slurmtui.widgets.agreement import DEAF_SECONDS
 from slurmtui.widgets.question import QuestionScreen
 from tests.ui.conftest import BRAVE
-from tests.ui.seeing import see
+from tests.ui.seeing import see, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,11 @@ async def test_runs_and_their_verdicts_are_seen_at_every_size(
         assert "running, 1 of 2" in text
         assert "out of mem" in text
         assert all(len(line) <= size[0] for line in text.splitlines())
+
+
+async def test_a_painted_console_runs_no_program_of_this_machine(make_console: Callable[..., PaintedApp]) -> None:
+    with pytest.raises(CommandMissing):
+        await make_console().session.runner.run(("true",))
 
 
 async def test_header_counts_runs_and_jobs(make_console: Callable[..., PaintedApp]) -> None:
@@ -118,12 +124,7 @@ async def test_read_only_refuses_every_touch(make_console: Callable[..., Painted
 async def test_cancel_asks_first_and_no_is_the_default(
     make_console: Callable[..., PaintedApp], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-
-    async def never(*_: Any) -> None:
-        asked.append("cancelled")
-
-    monkeypatch.setattr("slurmtui.control.cancel.cancel_run", never)
+    asked = cancels(monkeypatch)
     async with make_console().run_test(size=(100, 30), notifications=True) as pilot:
         await see(pilot, "brave-otter")
         await pilot.press("X")
@@ -131,21 +132,45 @@ async def test_cancel_asks_first_and_no_is_the_default(
         assert "scancel 4711 4714" in text
         await asyncio.sleep(DEAF_SECONDS)
         await pilot.press("enter")
-        await pilot.pause()
-        assert not isinstance(pilot.app.screen, QuestionScreen)
-        assert asked == []
+        await until(pilot, lambda: not isinstance(pilot.app.screen, QuestionScreen))
+        await pilot.press("X")
+        await see(pilot, "Cancel brave-otter")
+        await asyncio.sleep(DEAF_SECONDS)
+        await pilot.press("y")
+        await see(pilot, "as painted")
+        assert asked == [BRAVE], "only the yes was followed"
 
 
-async def test_a_yes_that_comes_too_soon_is_not_heard(make_console: Callable[..., PaintedApp]) -> None:
+async def test_a_yes_that_comes_too_soon_is_not_heard(
+    make_console: Callable[..., PaintedApp], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = cancels(monkeypatch)
     async with make_console().run_test(size=(100, 30), notifications=True) as pilot:
         await see(pilot, "brave-otter")
         await pilot.press("X")
         await see(pilot, "Cancel brave-otter")
         screen = pilot.app.screen
         assert isinstance(screen, QuestionScreen)
-        screen._opened = time.monotonic()  # as if it had just been opened
+        screen._opened = time.monotonic() + 60  # as if it had just been opened, however long the key takes
         await pilot.press("y")
         assert pilot.app.screen is screen
+        screen._opened = 0.0
+        await pilot.press("y")
+        await see(pilot, "as painted")
+        assert asked == [BRAVE], "only the later yes was followed"
+
+
+def cancels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs that were to be cancelled, in place of SLURM and Prefect: it is refused."""
+    asked: list[str] = []
+
+    async def cancel_run(_session: Any, run_id: str, *_: Any) -> None:
+        asked.append(run_id)
+        message = "as painted"
+        raise Refused(message)
+
+    monkeypatch.setattr("slurmtui.control.cancel.cancel_run", cancel_run)
+    return asked
 
 
 async def test_the_target_is_the_run_that_was_seen_when_rows_change_places(
@@ -172,11 +197,14 @@ async def test_a_source_that_fails_keeps_its_data_and_says_so(make_console: Call
         store = pilot.app.store  # type: ignore[attr-defined]
         now = time.time()
         old = Part(
-            store.snapshot.queue.data, at=now - 65, failing_since=now - 60, error="squeue: Unable to contact slurm"
+            store.snapshot.queue.data,
+            at=now - 3 * 86400 - 1800,
+            failing_since=now - 60,
+            error="squeue: Unable to contact slurm",
         )
         store.paint(msgspec.structs.replace(store.snapshot, queue=old))
         text = await see(pilot, "Unable to contact slurm")
-        assert "60s old" in text
+        assert "data 3d00 old" in text
         await pilot.press("2")
         await see(pilot, "4711")
 

@@ -421,6 +421,7 @@ async def test_the_detail_tells_of_steps_and_of_who_waits_for_it(
 
     monkeypatch.setattr("slurmtui.sources.slurm.client.Slurm.job_detail", detail)
     monkeypatch.setattr("slurmtui.views.job_feed.live_steps", steps)
+    monkeypatch.setattr("slurmtui.views.job_feed.AGAIN_SECONDS", 3600.0)
     async with make_console(picture(), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
         await ready(pilot, "d")
         text = await see(pilot, "9 GB of 16 GB (56%) memory, 2.5 of 8 CPUs busy")
@@ -431,7 +432,10 @@ async def test_the_detail_tells_of_steps_and_of_who_waits_for_it(
         for _ in range(5):
             store.paint(msgspec.structs.replace(store.snapshot, since=1.0))
             await pilot.pause(0.05)
-        assert asked == [11], "sstat is asked at most every ten seconds"
+        monkeypatch.setattr("slurmtui.views.job_feed.AGAIN_SECONDS", 0.0)
+        store.paint(msgspec.structs.replace(store.snapshot, since=1.0))
+        await until(pilot, lambda: len(asked) > 1)
+        assert asked == [11, 11], "sstat is asked again when its time has come, not with every picture"
 
 
 async def test_a_cursor_that_passes_by_asks_nothing(make_console: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,7 +447,10 @@ async def test_a_cursor_that_passes_by_asks_nothing(make_console: Make, monkeypa
 
     monkeypatch.setattr("slurmtui.sources.slurm.client.Slurm.job_detail", detail)
     async with make_console(picture(), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
-        await ready(pilot, "d", "j", "j", "j")
+        monkeypatch.setattr("slurmtui.views.job_feed.PAUSE_SECONDS", 3600.0)  # however long the keys take
+        await ready(pilot, "d", "j", "j")
+        monkeypatch.setattr("slurmtui.views.job_feed.PAUSE_SECONDS", 0.0)
+        await pilot.press("j")
         await see(pilot, "/home/alice/job.sh")
         assert asked == ["14"]
 

@@ -466,9 +466,11 @@ async def test_ended_tasks_are_told_where_accounting_knows_them(
     monkeypatch.setattr("slurmtui.views.jobs.ended.ended_tallies", tallies)
     async with make_console(picture(ARRAY), view="jobs").run_test(size=(200, 40), notifications=True) as pilot:
         await see(pilot, "412 done · 2 running · 3 failed · 8 waiting")
-        paint(pilot, picture(ARRAY))
-        await pilot.pause()
-        assert asked == [["50"]]
+        paint(pilot, picture((*ARRAY[1:], line(80, name="one-more"))))
+        await see(pilot, "one-more", "412 done · 1 running")
+        screen_of(pilot).tick()  # looks what lacks
+        await pilot.app.workers.wait_for_complete()
+        assert asked == [["50"]], "accounting is not asked again so soon"
 
 
 async def test_the_whole_list_is_asked_for_when_squeue_cut_it(
@@ -511,6 +513,7 @@ async def test_marking_an_array_means_all_of_it_and_the_dialog_says_so(make_cons
         assert "scancel -v 50 " in text
         await asyncio.sleep(DEAF_SECONDS)
         await pilot.press("y", "enter")
+        await see(pilot, "that was not 10")
         assert sent == []
         await pilot.press("1", "0", "enter")
         await see(pilot, "cancelled: 50")
@@ -597,11 +600,12 @@ async def test_a_word_of_the_console_is_no_news_from_slurm(make_console: Make) -
     async with make_console(picture(FEW), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
         await see(pilot, "train-10")
         paint(pilot, picture(FEW[:3]))
-        await pilot.pause()
+        await until(pilot, lambda: all(style.strike for _, style in styles_of(pilot, "short")))
         assert keys_shown(pilot) == ["30", "8", "100", "12"]
         pilot.app.store.overlay("8", "cancelling…", 20)  # type: ignore[attr-defined]
         await see(pilot, "cancelling…")
         assert keys_shown(pilot) == ["30", "8", "100", "12"]  # struck until the next poll, not until the next word
+        assert all(style.strike for _, style in styles_of(pilot, "short"))
 
 
 async def test_everybodys_jobs_are_not_all_new(make_console: Make) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmtui.views.newrun.screen import NewRunScreen
+from tests.ui.seeing import see, until
 
 if TYPE_CHECKING:
     from tests.ui.conftest import Make, PaintedApp
@@ -33,15 +33,8 @@ async def test_the_probe_is_sent_when_it_is_asked_for(make_console: Make, looks:
         screen = NewRunScreen()
         await app.push_screen(screen)
         await screen._look()
-        await pilot.pause()
-        assert "p try the server from a node" in app.screen_text()
+        await see(pilot, "p try the server from a node")
         await pilot.press("p")
-        deadline = time.monotonic() + 5
-        while (len(looks) < 2 or screen._busy) and not read_only:
-            assert time.monotonic() < deadline
-            await pilot.pause(0.02)
+        await see(pilot, "read-only" if read_only else "looked 2 times")
+        await until(pilot, lambda: not screen._busy)
         assert looks == (["never"] if read_only else ["never", "always"])
-        if read_only:
-            assert "read-only" in app.screen_text()
-        else:
-            assert "looked 2 times" in app.screen_text()

@@ -13,7 +13,7 @@ from slurmtui.models.verdict import Mood, Verdict
 from slurmtui.store.rescue import Beyond
 from slurmtui.store.snapshot import Part
 from slurmtui.widgets.agreement import DEAF_SECONDS
-from tests.ui.seeing import see
+from tests.ui.seeing import see, until
 
 if TYPE_CHECKING:
     from slurmtui.store.snapshot import Snapshot
@@ -90,22 +90,37 @@ async def test_a_repair_is_asked_about_and_no_leaves_it(
 async def test_a_server_that_dies_is_told_once_and_a_silent_one_is_not(
     make_console: Make, snapshot: Snapshot, repaired: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    states = ["unresponsive"]
-    monkeypatch.setattr(
-        "slurmtui.control.server.status", lambda _seconds: ServerStatus(state=states[-1], text="as it is")
-    )
+    states, looked, told = ["unresponsive"], list[str](), list[str]()
+
+    def status(_seconds: float) -> ServerStatus:
+        looked.append(states[-1])
+        return ServerStatus(state=states[-1], text="as it is")
+
+    monkeypatch.setattr("slurmtui.control.server.status", status)
     async with make_console(snapshot).run_test(size=(120, 30), notifications=True) as pilot:
         app: PaintedApp = pilot.app  # type: ignore[assignment]
         await see(pilot, "to rescue")
-        part = msgspec.structs.replace(snapshot.flow_runs, error="no answer", failing_since=1.0)
-        app.store.paint(msgspec.structs.replace(snapshot, flow_runs=part))
-        await pilot.pause(0.2)
-        assert "has died" not in app.screen_text()
+        tell = app.tell
+        monkeypatch.setattr(app, "tell", lambda text, **more: (told.append(text), tell(text, **more)))
+
+        async def fails(since: float, error: str = "no answer") -> None:
+            """Prefect does not answer, and what is done about that is done."""
+            part = msgspec.structs.replace(snapshot.flow_runs, error=error, failing_since=since)
+            app.store.paint(msgspec.structs.replace(snapshot, flow_runs=part))
+            await until(pilot, lambda: all(one.is_finished for one in app.workers if one.group == "rescue"))
+
+        await fails(1.0)
+        assert (looked, told) == (["unresponsive"], [])
         states.append("crashed")
         app.store.paint(snapshot)
-        part = msgspec.structs.replace(part, failing_since=2.0)
-        app.store.paint(msgspec.structs.replace(snapshot, flow_runs=part))
+        await fails(2.0)
         await see(pilot, "has died")
+        await fails(2.0, "no answer either")
+        app.store.paint(snapshot)
+        states.append("stopped")
+        await fails(3.0)
+    assert looked == ["unresponsive", "crashed", "stopped"]
+    assert [text.partition(":")[0] for text in told] == ["The private Prefect server has died"]
     assert not repaired
 
 

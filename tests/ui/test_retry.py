@@ -14,7 +14,7 @@ from slurmtui.models.retry import ways
 from slurmtui.models.run_record import RunSpec
 from slurmtui.widgets.agreement import DEAF_SECONDS
 from slurmtui.widgets.choice import WaysScreen
-from tests.ui.seeing import see
+from tests.ui.seeing import see, until
 
 if TYPE_CHECKING:
     from slurmtui.store.snapshot import Snapshot
@@ -88,9 +88,13 @@ async def test_no_is_the_default_and_enter_starts_nothing(make_console: Make, do
         await see(pilot, "bigger memory")
         await asyncio.sleep(DEAF_SECONDS)
         await pilot.press("enter")
-        await pilot.pause()
-        assert not isinstance(pilot.app.screen, WaysScreen)
-        assert done == []
+        await until(pilot, lambda: not isinstance(pilot.app.screen, WaysScreen))
+        await pilot.press("R")
+        await see(pilot, "bigger memory")
+        await asyncio.sleep(DEAF_SECONDS)
+        await pilot.press("y")
+        await see(pilot, "runs again")
+        assert len(done) == 1, "only the yes was followed"
 
 
 def three_failed(snapshot: Snapshot) -> Snapshot:
@@ -121,7 +125,7 @@ async def test_all_that_failed_are_retried_by_one_plan_and_a_typed_count(
         assert "2 lacked memory or time" in text
         await asyncio.sleep(DEAF_SECONDS)
         await pilot.press("y", "2", "enter")
-        await pilot.pause()
+        await see(pilot, "that was not 3")
         assert done == []
         await pilot.press("3", "enter")
         await see(pilot, "3 of 3 run again")

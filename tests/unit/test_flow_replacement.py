@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from distributed.core import Status
 
 from slurmtui.flows import replacement
-from slurmtui.flows.replacement import Replacement
+from slurmtui.flows.replacement import DASK_CLOSES, PATIENCE, Replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Cluster:
@@ -43,86 +46,108 @@ class Cluster:
             plugin.remove_worker(self.scheduler, f"tcp://{job}{suffix}")
 
 
+class World:
+    """What SLURM says of each job, how often it was asked, and the time, which stands still unless a test moves it."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, str] = {}
+        self.asked = 0
+        self.now = 1000.0
+
+    async def end_of(self, job_id: str) -> str:
+        self.asked += 1
+        return self.ends.get(job_id, "")
+
+    def monotonic(self) -> float:
+        return self.now
+
+
 @pytest.fixture
-def ends(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What SLURM will say of each job."""
-    found: dict[str, str] = {}
-
-    async def end_of(job_id: str) -> str:
-        return found.get(job_id, "")
-
-    monkeypatch.setattr(replacement, "_end_of", end_of)
-    monkeypatch.setattr(replacement, "PATIENCE", 0.05)
-    monkeypatch.setattr(replacement, "DASK_CLOSES", 0.04)
-    monkeypatch.setattr(replacement, "_LOOK_EVERY", 0.02)
-    return found
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World()
+    monkeypatch.setattr(replacement, "_end_of", made.end_of)
+    monkeypatch.setattr(replacement, "time", made)
+    monkeypatch.setattr(replacement, "_LOOK_EVERY", 0.001)
+    return made
 
 
-async def settle() -> None:
-    await asyncio.sleep(0.3)
+async def asked(world: World) -> None:
+    """Wait until SLURM has been asked, and what it said was considered: it is asked for the next time."""
+    before = world.asked
+
+    async def twice() -> None:
+        while world.asked < before + 2:
+            await asyncio.sleep(0.001)
+
+    await asyncio.wait_for(twice(), 60)
+
+
+async def settled(plugin: Replacement, world: World) -> None:
+    """Time enough has passed; wait until nothing is looked after any more."""
+    world.now += PATIENCE + 1
+    assert plugin._planned is not None
+    await asyncio.wait_for(plugin._planned, 60)
 
 
 @pytest.mark.parametrize("group", [[""], ["-0", "-1"]], ids=["one worker a job", "two"])
-async def test_a_job_that_reached_its_time_limit_is_replaced(ends: dict[str, str], group: list[str]) -> None:
+async def test_a_job_that_reached_its_time_limit_is_replaced(world: World, group: list[str]) -> None:
     cluster = Cluster(2, group)
     plugin = Replacement(cluster, 2)
     for job in list(cluster.worker_spec):
         cluster.come_up(plugin, job)
-    ends["101"] = "TIMEOUT"
+    world.ends["101"] = "TIMEOUT"
     cluster.lose(plugin, "c-0")
-    await settle()
+    await settled(plugin, world)
     assert set(cluster.worker_spec) == {"c-1", "c-2"}
 
 
-async def test_a_cancelled_job_is_not_replaced(ends: dict[str, str]) -> None:
+async def test_a_cancelled_job_is_not_replaced(world: World) -> None:
     cluster = Cluster(1, [""])
     plugin = Replacement(cluster, 1)
     cluster.come_up(plugin, "c-0")
-    ends["101"] = "CANCELLED"
+    world.ends["101"] = "CANCELLED"
     cluster.lose(plugin, "c-0")
-    await settle()
+    await settled(plugin, world)
     assert cluster.made == 1
 
 
-async def test_a_job_that_dask_cancels_after_its_node_failed_is_replaced(
-    ends: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(replacement, "PATIENCE", 0.2)
-    monkeypatch.setattr(replacement, "DASK_CLOSES", 0.1)
+async def test_a_job_that_dask_cancels_after_its_node_failed_is_replaced(world: World) -> None:
     cluster = Cluster(1, [""])
     plugin = Replacement(cluster, 1)
     cluster.come_up(plugin, "c-0")
     cluster.lose(plugin, "c-0")  # SLURM has queued it again
-    await asyncio.sleep(0.15)
-    ends["101"] = "CANCELLED"
-    await settle()
+    await asked(world)
+    world.now += DASK_CLOSES + 1
+    world.ends["101"] = "CANCELLED"
+    await settled(plugin, world)
     assert cluster.made == 2
 
 
-async def test_a_worker_that_comes_back_is_no_loss(ends: dict[str, str]) -> None:
+async def test_a_worker_that_comes_back_is_no_loss(world: World) -> None:
     cluster = Cluster(1, [""])
     plugin = Replacement(cluster, 1)
     cluster.come_up(plugin, "c-0")
     cluster.lose(plugin, "c-0")
     cluster.come_up(plugin, "c-0")
-    ends["101"] = "TIMEOUT"
-    await settle()
+    world.ends["101"] = "TIMEOUT"
+    await settled(plugin, world)
     assert cluster.made == 1
 
 
-async def test_slurms_word_is_waited_for(ends: dict[str, str]) -> None:
+async def test_slurms_word_is_waited_for(world: World) -> None:
     cluster = Cluster(1, [""])
     plugin = Replacement(cluster, 1)
     cluster.come_up(plugin, "c-0")
     cluster.lose(plugin, "c-0")
-    await settle()
+    world.now += PATIENCE + 1
+    await asked(world)
     assert cluster.made == 1, "SLURM has not said that the job ended"
-    ends["101"] = "NODE_FAIL"
-    await settle()
+    world.ends["101"] = "NODE_FAIL"
+    await settled(plugin, world)
     assert cluster.made == 2
 
 
-async def test_jobs_that_fail_at_once_are_not_submitted_for_ever(ends: dict[str, str]) -> None:
+async def test_jobs_that_fail_at_once_are_not_submitted_for_ever(world: World) -> None:
     cluster = Cluster(1, [""])
     plugin = Replacement(cluster, 1)
     for number in range(10):
@@ -130,18 +155,21 @@ async def test_jobs_that_fail_at_once_are_not_submitted_for_ever(ends: dict[str,
         if name not in cluster.worker_spec:
             break
         cluster.come_up(plugin, name)
-        ends[str(101 + number)] = "FAILED"
+        world.ends[str(101 + number)] = "FAILED"
         cluster.lose(plugin, name)
-        await settle()
+        await settled(plugin, world)
     assert cluster.made == 4
 
 
-async def test_nothing_is_done_while_the_cluster_closes(ends: dict[str, str]) -> None:
-    cluster = Cluster(1, [""])
-    plugin = Replacement(cluster, 1)
-    cluster.come_up(plugin, "c-0")
-    ends["101"] = "TIMEOUT"
-    cluster.status = Status.closing
+async def test_nothing_is_done_while_the_cluster_closes(world: World) -> None:
+    cluster = Cluster(2, [""])
+    plugin = Replacement(cluster, 2)
+    for job in list(cluster.worker_spec):
+        cluster.come_up(plugin, job)
+    world.ends |= {"101": "TIMEOUT", "102": "TIMEOUT"}
     cluster.lose(plugin, "c-0")
-    await settle()
-    assert cluster.made == 1
+    cluster.status = Status.closing
+    cluster.lose(plugin, "c-1")
+    await settled(plugin, world)
+    assert cluster.made == 2
+    assert "c-1" not in plugin._gone, "its end was noted while the cluster closes"

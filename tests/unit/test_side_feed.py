@@ -18,11 +18,20 @@ FAST = Timing(floor=0.001, fast=0.01, normal=0.02, idle=0.02)
 SLOW = Timing(floor=0.001, fast=60, normal=60, idle=60)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
         await asyncio.sleep(0.002)
+
+
+async def others_ask() -> None:
+    """Wait until a feed that is shown has asked several times: one that were still asking would have asked too."""
+    source = Source()
+    feed = SideFeed("another", source.ask, 0, FAST)
+    feed.show("view", source.changed)
+    await until(lambda: source.asked >= 5)
+    await feed.stop()
 
 
 class Source:
@@ -49,13 +58,13 @@ class Source:
 async def test_nothing_is_asked_before_it_is_shown_and_after_it_is_hidden() -> None:
     source = Source()
     feed = SideFeed("x", source.ask, 0, FAST)
-    await asyncio.sleep(0.05)
+    await others_ask()
     assert source.asked == 0
     feed.show("view", source.changed)
     await until(lambda: source.asked >= 3)
     feed.hide("view")
     asked = source.asked
-    await asyncio.sleep(0.1)
+    await others_ask()
     assert source.asked == asked
     assert feed.part.data >= 2
     assert source.told >= 2
@@ -80,7 +89,7 @@ async def test_a_view_that_comes_back_soon_asks_nothing_new() -> None:
     await until(lambda: feed.part.at is not None)
     feed.hide("view")
     feed.show("view", source.changed)
-    await asyncio.sleep(0.05)
+    await others_ask()
     assert source.asked == 1
     feed.kick()  # but a person's wish counts
     await until(lambda: source.asked == 2)
@@ -95,7 +104,7 @@ async def test_hiding_ends_the_question_under_way() -> None:
     await until(lambda: source.asked == 1)
     feed.hide("view")
     source.gate.set()
-    await asyncio.sleep(0.05)
+    await others_ask()
     assert (source.told, feed.part.at) == (0, None)
 
 
