@@ -95,7 +95,7 @@ def live_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of everything live; when all is done, no process may be left that was started in it."""
     root = tmp_path_factory.mktemp("live")
     yield root
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while (left := ours(root)) and time.monotonic() < deadline:
         time.sleep(_PAUSE)
     told = []

@@ -172,7 +172,7 @@ class Stage:
             assert not run.final, f"{run.state_name}: {run.state_message}"
             return counts is not None and counts.running >= tasks and counts.completed >= done
 
-        await eventually_true(at_work, 120, f"tasks of {run_id[:8]} to run")
+        await eventually_true(at_work, 240, f"tasks of {run_id[:8]} to run")
         return await self.jobs(run_id, "RUNNING")
 
     async def at_work_for(self, run_id: str, seconds: float) -> list[Job]:
@@ -186,7 +186,7 @@ class Stage:
                 for task in await client.task_runs(run_id)
             )
 
-        await eventually_true(long_enough, 120, f"a task of {run_id[:8]} to run for {seconds} s")
+        await eventually_true(long_enough, 240, f"a task of {run_id[:8]} to run for {seconds} s")
         return await self.jobs(run_id, "RUNNING")
 
     async def ended(self, run_id: str, state: str, seconds: float = 150) -> str:

@@ -28,6 +28,7 @@ from slurmtui.models.profile import Profile
 from slurmtui.models.run_record import DriverStatus
 from slurmtui.sources.processes import driver_status
 from slurmtui.sources.run_folder import read_run
+from tests.live.waiting import CANCELLED_WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -58,7 +59,6 @@ def nothing():
 """
 SLEEP = b"#!/bin/sh\nsleep 600\n"
 SMALL = ("--partition=batch", "--mem=50M", "--output=/dev/null", "--time=10")
-QUICK = 10.0  # seconds a cancel may take here
 
 
 async def jobs_of(session: Session, spec: RunSpec) -> list[Job]:
@@ -91,7 +91,7 @@ def driver_of(record: RunRecord) -> psutil.Process:
 async def timed(session: Session, spec: RunSpec) -> CancelReport:
     began = time.monotonic()
     report = await cancel_run(session, spec.id)
-    assert time.monotonic() - began < QUICK, report
+    assert time.monotonic() - began < CANCELLED_WITHIN, report
     return report
 
 
@@ -113,7 +113,7 @@ async def test_a_running_run_ends_by_itself_and_each_step_is_told(
     told: list[Step] = []
     began = time.monotonic()
     report = await cancel_run(session, spec.id, told.append)
-    assert time.monotonic() - began < QUICK
+    assert time.monotonic() - began < CANCELLED_WITHIN
     await assert_all_gone(session, spec, report)
     assert [step.key for step in report.steps] == ["prefect", "driver", "jobs", "empty", "final"]
     assert "by itself" in report.steps[1].detail
@@ -140,7 +140,7 @@ async def test_a_run_that_was_submitted_a_moment_ago(session: Session, submit: S
 async def test_a_run_whose_driver_was_killed(session: Session, submit: Submit, eventually: Eventually) -> None:
     spec = await submit(NAPS, "naps")
     driver_of(await running(session, spec, eventually)).kill()
-    await eventually(lambda: driver_status(read_run(spec.id), None) is DriverStatus.GONE, 10, "the driver to be gone")
+    await eventually(lambda: driver_status(read_run(spec.id), None) is DriverStatus.GONE, 60, "the driver to be gone")
     report = await timed(session, spec)
     await assert_all_gone(session, spec, report)
     assert "gone" in report.steps[1].detail

@@ -27,6 +27,8 @@ from slurmtui.sources.slurm.past_output import past_output
 from slurmtui.sources.slurm.shares import read_shares
 from slurmtui.store.history_book import HistoryBook
 from slurmtui.views.fits import options
+from tests.live.waiting import ended_jobs, nothing_runs
+from tests.ui.seeing import see
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -69,11 +71,14 @@ async def place(sandbox: Any, tmp_path: Path) -> AsyncIterator[Place]:
     config = msgspec.structs.replace(load_config(), slurm=SlurmConfig(poll_seconds=1, floor_seconds=0.5))
     session = open_session(config)
     found = Place(session, tmp_path)
+    await nothing_runs(session.runner)
     yield found
-    await cancel_jobs(session.runner, found.ids)
     for name in ("n6", "gpu2"):
         await session.runner.run(("scontrol", "update", f"nodename={name}", "state=resume"), timeout=30, check=False)
-    await session.close()
+    try:
+        await ended_jobs(session.runner, found.ids)
+    finally:
+        await session.close()
 
 
 async def test_a_drained_node_tells_why_and_has_nothing_free_until_it_is_resumed(
@@ -235,34 +240,23 @@ async def test_the_console_shows_all_of_it(place: Place) -> None:
     await place.submit("sleep 300", "-p", "gpu", "--gres=gpu:a100:1", "-J", "on-gpu1", "-w", "gpu1")
     app = SlurmtuiApp(place.session)
     async with app.run_test(size=(160, 48), notifications=True) as pilot:
-
-        async def see(*texts: str) -> str:
-            deadline = time.monotonic() + 30
-            while True:
-                strips = app.screen._compositor.render_strips(app.size)
-                text = "\n".join("".join(segment.text for segment in strip) for strip in strips)
-                if all(one in text for one in texts):
-                    return text
-                assert time.monotonic() < deadline, f"{texts} are not on screen:\n{text}"
-                await pilot.pause(0.1)
-
         await pilot.press("3")
-        await see("drained", REASON)
+        await see(pilot, "drained", REASON)
         app.screen.seek("node:gpu1")  # type: ignore[attr-defined]
         await pilot.press("enter")
-        await see("on-gpu1", "a100:1")
+        await see(pilot, "on-gpu1", "a100:1")
         await pilot.press("4")
-        await see("a100 3/8", "debug *")
+        await see(pilot, "a100 3/8", "debug *")
         await pilot.press("f")
         await pilot.pause()
         await pilot.press(*"3 a100", "enter")
-        await see("one such job has room now  gpu1", "SLURM would start it at once on gpu1")
+        await see(pilot, "one such job has room now  gpu1", "SLURM would start it at once on gpu1")
         await pilot.press("escape", "5")
-        await see("ended · mine · 7 days")
+        await see(pilot, "ended · mine · 7 days")
         await pilot.press("6")
-        await see("qos normal")
+        await see(pilot, "qos normal")
         await pilot.press("7")
-        await see("GPUs in use", "┤")
+        await see(pilot, "GPUs in use", "┤")
     commands = [call.text.partition(" ")[0] for call in place.session.log]
     assert "sinfo" in commands
     cluster = await place.nodes.read()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slurmtui.session import Session
     from tests.live.conftest import Sandbox
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 
 async def driver_killed(stage: Stage) -> None:

@@ -16,6 +16,7 @@ import pytest
 from slurmtui.control.run_folder import ask_cancel
 from slurmtui.models.run_record import DriverRecord
 from slurmtui.sources.run_folder import read_folder
+from tests.live.waiting import CANCELLED_WITHIN, tasks_ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -55,7 +56,7 @@ async def async_naps(count: int = 4, seconds: float = 60):
 @flow(log_prints=True, task_runner=ThreadPoolTaskRunner())
 def deaf():
     print("all are submitted")
-    return nap.submit(0, 25).result()
+    return nap.submit(0, 280).result()
 """
 
 FACTS = """
@@ -133,7 +134,7 @@ def driver_of(run: Any) -> DriverRecord:
 
 async def submitted(run: Any, eventually: Eventually) -> None:
     """Wait until the flow's tasks are handed to Dask."""
-    await eventually(lambda: "all are submitted" in run.log, 40, "the flow to run")
+    await eventually(lambda: "all are submitted" in run.log, 90, "the flow to run")
 
 
 async def running(run: Any, eventually: Eventually) -> None:
@@ -143,7 +144,7 @@ async def running(run: Any, eventually: Eventually) -> None:
         jobs = await run.jobs()
         return len(jobs) == 2 and all(job.state == "RUNNING" for job in jobs)
 
-    await eventually(both_run, 40, "two jobs to run")
+    await eventually(both_run, 90, "two jobs to run")
 
 
 async def test_a_plain_flow_runs_on_the_profiles_jobs(drive: Drive, tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ async def test_the_last_lines_of_a_task_reach_the_log(drive: Drive, eventually: 
         lines = await run.session.prefect.log_tail(run.spec.id)
         return sum("is the last line" in line.message for line in lines) == 4
 
-    await eventually(all_there, 10, "the last log line of each task")
+    await eventually(all_there, 60, "the last log line of each task")
 
 
 async def test_a_flow_that_knows_nothing_of_slurmtui_is_tied_to_its_jobs(drive: Drive, eventually: Eventually) -> None:
@@ -182,7 +183,7 @@ async def test_a_flow_that_knows_nothing_of_slurmtui_is_tied_to_its_jobs(drive: 
         seen.update({job.id: job.comment for job in await run.jobs()})
         return bool(seen) or run.process.poll() is not None
 
-    await eventually(job_seen, 40)
+    await eventually(job_seen, 90)
     assert await run.ended() == 0, run.log
     assert set(seen) == set(read_folder(run.folder).job_ids)
     assert set(seen.values()) == {f"slurmtui:{run.spec.id}"}
@@ -204,9 +205,9 @@ async def test_cancel_while_running(drive: Drive, eventually: Eventually, tmp_pa
     async def gone() -> bool:
         return not await run.jobs()
 
-    await eventually(gone, 10, "the queue to be empty")
-    assert await run.ended(10) == 1
-    assert time.monotonic() - asked < 10
+    await eventually(gone, CANCELLED_WITHIN, "the queue to be empty")
+    assert await run.ended(CANCELLED_WITHIN) == 1
+    assert time.monotonic() - asked < CANCELLED_WITHIN
     states = await run.states()
     assert [state for state, _ in states][-2:] == ["CANCELLING", "CANCELLED"]
     assert driver_of(run).outcome == "CANCELLED"
@@ -221,18 +222,18 @@ async def test_cancel_while_the_jobs_wait(drive: Drive, eventually: Eventually) 
         return [job.state for job in await run.jobs()] == ["PENDING", "PENDING"]
 
     await submitted(run, eventually)
-    await eventually(both_wait, 20, "two jobs to wait")
+    await eventually(both_wait, 60, "two jobs to wait")
     ask_cancel(run.spec.id)
-    assert await run.ended(10) == 1
+    assert await run.ended(CANCELLED_WITHIN) == 1
     assert (await run.states())[-1][0] == "CANCELLED"
     assert await run.jobs() == []
 
 
 async def test_cancel_before_the_flow_has_begun(drive: Drive) -> None:
-    run = await drive(f"import time\ntime.sleep(30)\n{NAPS}", "naps", start=False)
+    run = await drive(f"import time\ntime.sleep(250)\n{NAPS}", "naps", start=False)
     ask_cancel(run.spec.id)
     run.start()
-    assert await run.ended(10) == 1
+    assert await run.ended(60) == 1
     assert [state for state, _ in await run.states()] == ["PENDING", "CANCELLED"]
     assert read_folder(run.folder).job_ids == ()
 
@@ -241,9 +242,9 @@ async def test_a_flow_that_cannot_be_interrupted_is_ended_all_the_same(drive: Dr
     run = await drive(NAPS, "deaf")
     await submitted(run, eventually)
     ask_cancel(run.spec.id)
-    await eventually(lambda: driver_of(run).ended, 10, "the end to be written down")
+    await eventually(lambda: driver_of(run).ended, 60, "the end to be written down")
     assert (await run.states())[-1][0] == "CANCELLED"
-    assert await run.ended(10) == 1
+    assert await run.ended(60) == 1
 
 
 async def test_a_repaired_run_reuses_what_was_done(drive: Drive, tmp_path: Path) -> None:
@@ -255,9 +256,8 @@ async def test_a_repaired_run_reuses_what_was_done(drive: Drive, tmp_path: Path)
     (tmp_path / "repaired").touch()
     assert await run.start().ended() == 0, run.log
     assert sorted((tmp_path / "executed").read_text().split()) == ["1", "2", "3"], "nothing was done twice"
-    tasks = await run.session.prefect.task_runs(run.spec.id)
-    newest = [task.state_name for task in tasks if task.attempt == 2]
-    assert sorted(newest) == ["Cached", "Cached", "Cached", "Completed"]
+    newest = await tasks_ended(run.session, run.spec.id, 4, attempt=2)
+    assert sorted(task.state_name for task in newest) == ["Cached", "Cached", "Cached", "Completed"]
     attempts = (run.folder / "attempts.jsonl").read_bytes().splitlines()
     outcomes = [msgspec.json.decode(line, type=DriverRecord).outcome for line in attempts]
     assert outcomes == ["FAILED", "COMPLETED"]
@@ -267,7 +267,7 @@ async def test_one_driver_a_run(drive: Drive, eventually: Eventually) -> None:
     run = await drive(NAPS, "naps", profile={"directives": ["--hold"]})
     await submitted(run, eventually)
     first = run.process
-    assert await run.start().ended(20) == 1
+    assert await run.start().ended(60) == 1
     assert f"held by its living driver, pid {first.pid}" in run.log
     assert first.poll() is None
     run.process = first
@@ -288,17 +288,17 @@ async def test_after_kill_9_the_next_attempt_takes_the_run_and_its_jobs_are_gone
         jobs = {job.id for job in await run.jobs()}
         return bool(jobs) and not jobs & orphans
 
-    await eventually(replaced, 40, "new jobs in place of the orphans")
+    await eventually(replaced, 90, "new jobs in place of the orphans")
     assert driver_of(run).attempt == 2
     ask_cancel(run.spec.id)
-    assert await run.ended(15) == 1
+    assert await run.ended(60) == 1
 
 
 async def test_sigterm_is_a_crash_and_leaves_no_job(drive: Drive, eventually: Eventually) -> None:
     run = await drive(NAPS, "naps")
     await running(run, eventually)
     run.process.send_signal(signal.SIGTERM)
-    assert await run.ended(15) == 1
+    assert await run.ended(60) == 1
     assert (await run.states())[-1] == ("CRASHED", "Execution was aborted by a termination signal.")
     assert await run.jobs() == []
     assert driver_of(run).outcome == "CRASHED"
@@ -322,7 +322,7 @@ async def test_a_refused_sbatch_ends_the_run_with_slurms_words(drive: Drive) -> 
 
 async def test_a_file_that_no_longer_imports_says_where(drive: Drive, eventually: Eventually) -> None:
     run = await drive("import no_such_module_here\n", "naps")
-    assert await run.ended(30) == 1
+    assert await run.ended(60) == 1
     state, message = (await run.states())[-1]
     assert state == "FAILED"
     assert message == f"ModuleNotFoundError: No module named 'no_such_module_here' ({run.spec.entrypoint[:-5]}:1)"
@@ -330,7 +330,7 @@ async def test_a_file_that_no_longer_imports_says_where(drive: Drive, eventually
     async def logged() -> bool:
         return any("could not be loaded" in line.message for line in await run.session.prefect.log_tail(run.spec.id))
 
-    await eventually(logged, 10, "the traceback in the run's log")
+    await eventually(logged, 60, "the traceback in the run's log")
 
 
 async def test_a_job_that_ends_too_early_is_replaced(drive: Drive, eventually: Eventually) -> None:
@@ -345,8 +345,8 @@ async def test_a_job_that_ends_too_early_is_replaced(drive: Drive, eventually: E
                     found += [process] if process.environ().get("SLURM_JOB_NAME") == run.spec.job_name else []
         return found
 
-    nannies = await eventually(workers, 40, "the worker to come up")
-    await eventually(lambda: "Starting worker compute stream" in run.log, 40, "the worker to be known")
+    nannies = await eventually(workers, 90, "the worker to come up")
+    await eventually(lambda: "Starting worker compute stream" in run.log, 90, "the worker to be known")
     nannies[0].terminate()
     assert await run.ended(120) == 0, run.log
     assert "a new one is submitted in its place" in run.log

@@ -21,6 +21,7 @@ from slurmtui.errors import Refused
 from slurmtui.models.run_record import DriverStatus
 from slurmtui.sources.processes import driver_status
 from slurmtui.sources.run_folder import read_run
+from tests.live.waiting import tasks_ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -88,11 +89,6 @@ async def squares_done(session: Session, run_id: str, eventually: Eventually) ->
     await eventually(done, 90, "three tasks to complete")
 
 
-async def task_states(session: Session, run_id: str, attempt: int) -> list[str]:
-    assert session.prefect is not None
-    return sorted(task.state_name for task in await session.prefect.task_runs(run_id) if task.attempt == attempt)
-
-
 def executed(folder: Path) -> list[str]:
     return sorted((folder / "executed").read_text().split())
 
@@ -106,6 +102,7 @@ async def test_a_failed_run_reuses_its_results_by_the_command(
 ) -> None:
     spec = await submit(COUNTED, "fails", folder=str(tmp_path))
     await ended(session, spec.id, "FAILED", eventually)
+    await tasks_ended(session, spec.id, 4)
     (tmp_path / "open").touch()
     done = await asyncio.to_thread(
         subprocess.run,
@@ -117,7 +114,8 @@ async def test_a_failed_run_reuses_its_results_by_the_command(
     assert (facts["id"], facts["reused"], facts["tasks"], facts["state"]) == (spec.id, 3, 4, "COMPLETED")
     assert "3 of 4 tasks" in done.stderr
     assert executed(tmp_path) == ["1", "2", "3"], "a task whose result was kept was executed again"
-    assert await task_states(session, spec.id, 2) == ["Cached", "Cached", "Cached", "Completed"]
+    again = await tasks_ended(session, spec.id, 4, attempt=2)
+    assert sorted(task.state_name for task in again) == ["Cached", "Cached", "Cached", "Completed"]
     assert "attempt 2" in (Path(read_run(spec.id).folder) / "driver.log").read_text()  # type: ignore[union-attr]
     with pytest.raises(Refused, match="completed; there is nothing to retry"):
         await retry_run(session, spec.id)
@@ -157,7 +155,7 @@ async def test_a_run_whose_driver_was_killed_is_marked_crashed_and_runs_again(
     async def no_jobs() -> bool:
         return not any(job.active for job in (await session.slurm.jobs_by_id(record.job_ids)).values())
 
-    await eventually(no_jobs, 30, "its jobs to be gone")
+    await eventually(no_jobs, 60, "its jobs to be gone")
     assert await state_of(session, spec.id) == "RUNNING"
     plan = await plan_retry(session, spec.id)
     assert "its driver is gone" in plan.repair

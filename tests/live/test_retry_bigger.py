@@ -17,6 +17,7 @@ from slurmtui.models.retry import best_way
 from slurmtui.models.run_record import DriverStatus
 from slurmtui.sources.processes import driver_status
 from slurmtui.sources.run_folder import read_attempts, read_run
+from tests.live.waiting import tasks_ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -99,6 +100,7 @@ async def test_a_run_that_lacked_memory_completes_with_more_and_keeps_its_result
 ) -> None:
     run = await drive(HUNGRY, "hungry", profile={"memory": "600M"}, folder=str(tmp_path))
     await over(session, run.spec.id, "FAILED", eventually)
+    await tasks_ended(session, run.spec.id, 2)
     plan = await plan_retry(session, run.spec.id)
     assert (plan.refused, plan.reused, plan.fixed) == ("", 1, "")
     assert plan.cost is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from slurmtui.app import SlurmtuiApp
@@ -12,12 +11,12 @@ from slurmtui.sources.run_folder import read_run
 from slurmtui.store.once import gather
 from slurmtui.store.run_detail import DetailLoader
 from slurmtui.widgets.agreement import DEAF_SECONDS
+from tests.live.waiting import tasks_ended
+from tests.ui.seeing import see
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
-
-    from textual.pilot import Pilot
 
     from slurmtui.models.flow_run import TaskRun
     from slurmtui.models.run_view import RunView
@@ -73,6 +72,7 @@ async def test_the_detail_tells_where_tasks_run_and_what_dask_counts(
     await eventually(counted, 90, "two workers at work")
     (tmp_path / "go").touch()
     assert await run.ended() == 0
+    await tasks_ended(session, run.spec.id, 4)
     view, tasks = await looked_at(session, run.spec.id)
     detail = await loader.load(view, tasks)
     record = read_run(run.spec.id)
@@ -90,20 +90,6 @@ async def test_the_detail_tells_where_tasks_run_and_what_dask_counts(
     assert detail.problems == ()
 
 
-def screen_text(app: SlurmtuiApp) -> str:
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
-
-
-async def see(pilot: Pilot[Any], text: str, seconds: float = 30) -> str:
-    deadline = time.monotonic() + seconds
-    app: SlurmtuiApp = pilot.app  # type: ignore[assignment]
-    while text not in screen_text(app):
-        assert time.monotonic() < deadline, f"{text!r} is not on screen:\n{screen_text(app)}"
-        await pilot.pause(0.2)
-    return screen_text(app)
-
-
 async def test_failed_runs_are_retried_together_in_the_console(
     session: Session, drive: Drive, eventually: Eventually, tmp_path: Path
 ) -> None:
@@ -111,6 +97,7 @@ async def test_failed_runs_are_retried_together_in_the_console(
     runs = [await drive(WATCHED, "alltogether", folder=str(tmp_path), profile={"workers": 1}) for _ in range(2)]
     for run in runs:
         assert await run.ended() == 1
+        await tasks_ended(session, run.spec.id, 1)
     (tmp_path / "open").touch()
     async with SlurmtuiApp(session).run_test(size=(120, 34), notifications=True) as pilot:
         await pilot.press("slash", *"alltogether", "enter")
@@ -123,7 +110,7 @@ async def test_failed_runs_are_retried_together_in_the_console(
         assert "in 2 jobs, ≤ 0.33 core-hours" in text
         await pilot.pause(DEAF_SECONDS)
         await pilot.press("2", "enter")
-        await see(pilot, "2 of 2 run again", 60)
+        await see(pilot, "2 of 2 run again")
         for run in runs:
 
             async def done(run: Any = run) -> bool:

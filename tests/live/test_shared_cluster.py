@@ -162,6 +162,11 @@ async def _is(**wanted: int) -> bool:
     return all(found[name] == number for name, number in wanted.items())
 
 
+async def suspend(session: Session, cluster_id: str) -> None:
+    """Have SLURM stop the cluster's workers, so that they stay as they are until somebody ends their jobs."""
+    await session.runner.run(["scontrol", "suspend", ",".join(await jobs_of(session, cluster_id))])
+
+
 async def _no_jobs(session: Session, cluster_id: str) -> bool:
     return not await jobs_of(session, cluster_id)
 
@@ -175,6 +180,7 @@ async def test_a_keeper_that_was_killed_ends_its_flows_and_is_offered_for_rescue
     together.mkdir()
     spec = await submit(CODE, "shared", profile=None, seconds=600, together=str(together))
     await eventually(lambda: _is(tasks=4, workers=2), 120, "the tasks to run")
+    await suspend(session, started["id"])  # they would end by themselves, sooner or later, once the keeper is gone
     os.kill(started["pid"], signal.SIGKILL)
     await eventually(lambda: _ended(session, spec), 60, "the flow to end")
     assert await state_of(session, spec) == "FAILED"

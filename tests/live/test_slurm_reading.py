@@ -19,6 +19,7 @@ from slurmtui.models.values import Special
 from slurmtui.sources.exec import Runner
 from slurmtui.sources.slurm.ask import ask
 from slurmtui.sources.slurm.client import Slurm
+from tests.live.waiting import ended_jobs, nothing_runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -53,8 +54,9 @@ class Lab:
 @pytest.fixture
 async def lab(sandbox: Any, tmp_path: Path) -> AsyncIterator[Lab]:
     place = Lab(Runner(environment={"SLURM_CONF": sandbox.slurm_conf}), tmp_path)
+    await nothing_runs(place.runner)
     yield place
-    await cancel_jobs(place.runner, place.ids)
+    await ended_jobs(place.runner, place.ids)
 
 
 async def test_a_queue_of_hostile_jobs(lab: Lab, eventually: Callable[..., Awaitable[Any]]) -> None:

@@ -175,7 +175,7 @@ async def test_a_driver_killed_is_told_with_its_host_and_its_jobs(watch: Watch, 
     driver = record_of(running).driver
     assert driver is not None
     os.kill(driver.pid, signal.SIGKILL)
-    gone = await watch.until(run_id, lambda view: view.verdict.kind == "driver-gone", 15)
+    gone = await watch.until(run_id, lambda view: view.verdict.kind == "driver-gone", 60)
     assert gone.verdict.text.startswith(f"driver gone ({host_name()})")
     assert gone.verdict.needs_you
     assert any(f"process {driver.pid} on" in sentence for sentence in gone.verdict.evidence)

@@ -101,7 +101,12 @@ async def test_a_server_that_dies_is_told_once_and_a_silent_one_is_not(
         app: PaintedApp = pilot.app  # type: ignore[assignment]
         await see(pilot, "to rescue")
         tell = app.tell
-        monkeypatch.setattr(app, "tell", lambda text, **more: (told.append(text), tell(text, **more)))
+
+        def noted(text: str, **more: Any) -> None:
+            told.append(text)
+            tell(text, **more)
+
+        monkeypatch.setattr(app, "tell", noted)
 
         async def fails(since: float, error: str = "no answer") -> None:
             """Prefect does not answer, and what is done about that is done."""

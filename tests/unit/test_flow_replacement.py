@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from distributed.core import Status
 
 from slurmtui.flows import replacement
 from slurmtui.flows.replacement import DASK_CLOSES, PATIENCE, Replacement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Cluster:
@@ -73,13 +70,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 async def asked(world: World) -> None:
     """Wait until SLURM has been asked, and what it said was considered: it is asked for the next time."""
-    before = world.asked
-
-    async def twice() -> None:
-        while world.asked < before + 2:
-            await asyncio.sleep(0.001)
-
-    await asyncio.wait_for(twice(), 60)
+    wanted = world.asked + 2
+    for _ in range(60_000):
+        if world.asked >= wanted:
+            return
+        await asyncio.sleep(0.001)
+    pytest.fail("SLURM was not asked")
 
 
 async def settled(plugin: Replacement, world: World) -> None:
