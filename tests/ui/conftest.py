@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -196,8 +197,9 @@ def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test does not paint is not asked of this machine's own SLURM either: no program is found."""
-    monkeypatch.setenv("PATH", str(tmp_path / "no-programs"))
+    """What a test does not paint is not asked of this machine's own SLURM either: no runner finds a program."""
+    nowhere = {**os.environ, "PATH": str(tmp_path / "no-programs")}
+    monkeypatch.setattr("slurmtui.sources.exec.unbent_environment", lambda: nowhere)
 
 
 @pytest.fixture(autouse=True)
