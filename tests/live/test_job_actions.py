@@ -207,7 +207,7 @@ async def test_five_thousand_tasks_are_one_request_and_the_controller_lives(lab:
     assert {outcome.kind for outcome in results.values()} == {"done"}
     assert lab.runner.log.count - before <= 2
     assert seen[-1] == 5000
-    assert time.monotonic() - started < SECONDS_A_CALL, "5000 jobs were not one request"
+    assert time.monotonic() - started < SECONDS_A_CALL
     left = await eventually(lambda: lab.jobs(array), 20)
     numbers = {number for job in left.values() for number in _tasks(job)}
     assert numbers == {0, *(number for number in range(1, 6000) if not number % 6)}
