@@ -27,7 +27,7 @@ from slurmtui.sources.slurm.past_output import past_output
 from slurmtui.sources.slurm.shares import read_shares
 from slurmtui.store.history_book import HistoryBook
 from slurmtui.views.fits import options
-from tests.live.waiting import ended_jobs, nothing_runs
+from tests.live.waiting import end_jobs, nothing_runs
 from tests.ui.seeing import see
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ async def place(sandbox: Any, tmp_path: Path) -> AsyncIterator[Place]:
     for name in ("n6", "gpu2"):
         await session.runner.run(("scontrol", "update", f"nodename={name}", "state=resume"), timeout=30, check=False)
     try:
-        await ended_jobs(session.runner, found.ids)
+        await end_jobs(session.runner, found.ids)
     finally:
         await session.close()
 

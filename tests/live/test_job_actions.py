@@ -33,7 +33,7 @@ from slurmtui.sources.slurm.scripts import NO_SCRIPTS, live_script, stored_scrip
 from slurmtui.sources.slurm.steps import live_steps
 from slurmtui.sources.slurm.usage import job_usage
 from slurmtui.sources.slurm.why import why_facts
-from tests.live.waiting import ended_jobs, nothing_runs
+from tests.live.waiting import end_jobs, nothing_runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -90,7 +90,7 @@ async def lab(sandbox: Any, tmp_path: Path) -> AsyncIterator[Lab]:
     place = Lab(Runner(environment={"SLURM_CONF": sandbox.slurm_conf}), tmp_path)
     await nothing_runs(place.runner)
     yield place
-    await ended_jobs(place.runner, place.ids)
+    await end_jobs(place.runner, place.ids)
 
 
 # --- why a job waits

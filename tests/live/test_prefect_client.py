@@ -142,7 +142,7 @@ async def test_attempts_results_counts_and_logs_of_a_retried_run(
     kept = {str(path) for path in (tmp_path / "prefect" / "storage").iterdir()}
     assert {task.result_file for task in tasks} <= kept
 
-    await eventually(lambda: ended_in_log(client, run), 20, "the last lines of both attempts")
+    await eventually(lambda: ended_in_log(client, run), 60, "the last lines of both attempts")
     lines = await client.log_tail(run.id)
     assert [line.timestamp for line in lines] == sorted(line.timestamp for line in lines)
     assert any(line.message == "the total is 10" and line.level == 20 for line in lines)
@@ -252,7 +252,7 @@ async def counts_when(
         done = counts.total == total and not counts.running + counts.pending
         return counts if now.run_count == run_count and done else None
 
-    found: TaskCounts = await eventually(complete, 20, "the task runs of the attempt")
+    found: TaskCounts = await eventually(complete, 60, "the task runs of the attempt")
     return found
 
 

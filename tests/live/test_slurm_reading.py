@@ -19,7 +19,7 @@ from slurmtui.models.values import Special
 from slurmtui.sources.exec import Runner
 from slurmtui.sources.slurm.ask import ask
 from slurmtui.sources.slurm.client import Slurm
-from tests.live.waiting import ended_jobs, nothing_runs
+from tests.live.waiting import end_jobs, nothing_runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -56,7 +56,7 @@ async def lab(sandbox: Any, tmp_path: Path) -> AsyncIterator[Lab]:
     place = Lab(Runner(environment={"SLURM_CONF": sandbox.slurm_conf}), tmp_path)
     await nothing_runs(place.runner)
     yield place
-    await ended_jobs(place.runner, place.ids)
+    await end_jobs(place.runner, place.ids)
 
 
 async def test_a_queue_of_hostile_jobs(lab: Lab, eventually: Callable[..., Awaitable[Any]]) -> None:

@@ -81,7 +81,7 @@ async def nothing_runs(runner: Runner) -> None:
     await eventually_true(at_rest, 90, "no job to run and every node to be idle")
 
 
-async def ended_jobs(runner: Runner, ids: Sequence[str]) -> None:
+async def end_jobs(runner: Runner, ids: Sequence[str]) -> None:
     """Cancel these jobs, and wait until nothing of them is left: neither in squeue nor on a node."""
     await cancel_jobs(runner, ids)
 
