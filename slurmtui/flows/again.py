@@ -22,6 +22,7 @@ import msgspec
 from slurmtui.control.run_folder import add_override
 from slurmtui.errors import CommandError, RunFolderError
 from slurmtui.flows import state
+from slurmtui.flows.memory_kills import memory_kills
 from slurmtui.models.job import ENDED_STATES
 from slurmtui.models.retry import CAUSE_WORDS, CODE, allowed, cause_of, grown, tried
 from slurmtui.models.run_record import AttemptProfile, DriverRecord, RunSpec
@@ -52,8 +53,8 @@ def judged(folder: Path, spec: RunSpec, ended: DriverRecord) -> DriverRecord:
         return ended
     policy = spec.profile.retry if spec.profile is not None else None
     messages = _messages(spec.id, ended.message)
-    cause, job_id = asyncio.run(_cause(folder, ended.attempt, messages, patient=policy is not None))
-    ended = msgspec.structs.replace(ended, cause=cause)
+    ended, job_id = asyncio.run(_with_cause(folder, ended, messages, patient=policy is not None))
+    cause = ended.cause
     most, before = allowed(policy, cause), tried(read_attempts(folder), cause)
     if cause in {"", CODE} or not most:
         return ended
@@ -94,17 +95,20 @@ def _messages(run_id: str, own: str) -> str:
     return "\n".join(filter(None, state.failed_task_messages(run_id))) or own
 
 
-async def _cause(folder: Path, attempt: int, messages: str, *, patient: bool) -> tuple[str, str]:
+async def _with_cause(folder: Path, ended: DriverRecord, messages: str, *, patient: bool) -> tuple[DriverRecord, str]:
+    """The record with what ended the attempt, and the job that SLURM ended."""
     calls = read_folder(folder).submissions
-    ids = [entry.job_id for entry in calls if entry.job_id and entry.attempt == attempt]
+    ids = [entry.job_id for entry in calls if entry.job_id and entry.attempt == ended.attempt]
     cause, job_id = cause_of(messages, {})
-    if cause or not ids:
-        return cause, job_id
-    cause, job_id = cause_of(messages, await _ended(ids))
-    if not cause and patient:
-        await asyncio.sleep(_SETTLE)
+    for pause in (0.0, _SETTLE) if patient else (0.0,):
+        if cause or not ids:
+            break
+        await asyncio.sleep(pause)
+        kills = memory_kills(messages, [folder / "jobs" / f"{job_id}.err" for job_id in ids])
+        if kills is not None:
+            return msgspec.structs.replace(ended, cause="out_of_memory", memory_kills=kills), ""
         cause, job_id = cause_of(messages, await _ended(ids))
-    return cause, job_id
+    return msgspec.structs.replace(ended, cause=cause), job_id
 
 
 async def _ended(ids: Sequence[str]) -> dict[str, str]:

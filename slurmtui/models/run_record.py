@@ -56,12 +56,21 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
 
 
+class MemoryKills(msgspec.Struct, frozen=True, kw_only=True):
+    """Dask killed workers ``times`` times, at ``percent`` of their ``limit`` (mebibytes), as their ``logs`` tell."""
+
+    times: int
+    percent: int
+    limit: float | None = None
+    logs: tuple[str, ...] = ()
+
+
 class DriverRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt's driver process. ``pid_started`` proves a pid is the same process (psutil create_time).
 
     ``uses_profile`` says whether the flow takes its jobs from the run's profile, None while that is not known.
     ``cause`` is what ended the attempt (``node_fail``, ``out_of_memory``, ``code`` …), ``again`` what is done about it
-    without being asked, in words.
+    without being asked, in words. ``memory_kills`` proves that it was a lack of memory of which SLURM knows nothing.
     """
 
     host: str
@@ -76,6 +85,7 @@ class DriverRecord(msgspec.Struct, frozen=True, kw_only=True):
     uses_profile: bool | None = None
     cause: str = ""
     again: str = ""
+    memory_kills: MemoryKills | None = None
 
 
 class AttemptProfile(msgspec.Struct, frozen=True, kw_only=True):

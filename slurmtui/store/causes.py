@@ -14,7 +14,7 @@ from slurmtui.models.retry import FROM_OUTSIDE
 from slurmtui.models.text import visible
 from slurmtui.models.values import Special
 from slurmtui.models.verdict import Mood, Verdict
-from slurmtui.store.words import last_line, sbatch_words, span, used_of
+from slurmtui.store.words import last_line, sbatch_words, span, too_much, used_of, without_killed_worker
 
 if TYPE_CHECKING:
     from slurmtui.models.job import EndedJob
@@ -56,6 +56,8 @@ def _by_slurm(facts: Facts) -> Verdict | None:
         for job in reversed(facts.attempt_ended):
             if job.state == state:
                 return Verdict(kind=kind, text=job_words(job), mood=Mood.FAILED)
+        if kind == "out-of-memory" and facts.memory_kills is not None:
+            return Verdict(kind=kind, text=f"{_WORDS[kind]}: a worker {too_much(facts.memory_kills)}", mood=Mood.FAILED)
     # Without accounting the message may still carry SLURM's own word (a batch job's does).
     for state, kind in _KINDS.items():
         if re.search(rf"\b{state}\b", said):
@@ -98,5 +100,5 @@ def _refused(facts: Facts) -> Verdict | None:
 
 def _by_code(facts: Facts) -> Verdict:
     kind = "crashed" if facts.run.state_type == "CRASHED" else "failed"
-    said = last_line(messages(facts))
+    said = without_killed_worker(last_line(messages(facts)))
     return Verdict(kind=kind, text=f"{kind}: {said}" if said else kind, mood=Mood.FAILED)

@@ -11,7 +11,7 @@ from slurmtui.models.run_view import ended_with_run
 from slurmtui.models.text import visible
 from slurmtui.models.values import Special
 from slurmtui.sources.processes import newest_start
-from slurmtui.store.words import clock, counted, last_line, sbatch_words, span, used_of
+from slurmtui.store.words import clock, counted, last_line, sbatch_words, span, too_much, used_of, without_killed_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +33,7 @@ def gather(facts: Facts) -> tuple[str, ...]:
         *_attempts(facts),
         *_queue(facts),
         *_accounting(facts),
+        *_memory_kills(facts),
         *_refusals(facts),
         *_cancel(facts),
         *_tasks(facts),
@@ -85,7 +86,10 @@ def _driver(facts: Facts) -> Iterator[str]:
     elif facts.driver is DriverStatus.ELSEWHERE:
         yield f"{who} cannot be looked at from here."
     elif isinstance(newest, DriverRecord) and newest.ended is not None:
-        outcome = visible(" ".join(filter(None, (newest.outcome, last_line(newest.message)))))
+        message = last_line(newest.message)
+        if message == last_line(facts.run.state_message):  # Prefect's sentence has it
+            message = ""
+        outcome = visible(" ".join(filter(None, (newest.outcome, message))))
         yield f"{who} ended at {clock(newest.ended, now)}{': ' + outcome if outcome else '.'}"
 
 
@@ -95,7 +99,7 @@ def _attempts(facts: Facts) -> Iterator[str]:
     if record is None:
         return
     for attempt in [one for one in record.attempts if one.attempt < facts.attempt or one.again][-_LISTED:]:
-        cause = CAUSE_WORDS.get(attempt.cause, "") or last_line(attempt.message)
+        cause = CAUSE_WORDS.get(attempt.cause, "") or without_killed_worker(last_line(attempt.message))
         after = f"; it was {visible(attempt.again)}" if attempt.again else ""
         how = visible(attempt.outcome or "for a reason that nobody wrote down") + (f": {cause}" if cause else "")
         yield f"Attempt {attempt.attempt} ended {how}{after}."
@@ -156,6 +160,15 @@ def ended_words(job: EndedJob, *, with_run: bool = False) -> str:
     if job.exit_code or job.signal:
         details.append(f"exit code {job.exit_code}:{job.signal}")
     return visible(f"{' '.join(parts)}{''.join(', ' + detail for detail in details)} (accounting).")
+
+
+def _memory_kills(facts: Facts) -> Iterator[str]:
+    kills = facts.memory_kills
+    if kills is None:
+        return
+    times = f", {counted(kills.times, 'time')}" if kills.times > 1 else ""
+    others = f" and {len(kills.logs) - 1} more" if len(kills.logs) > 1 else ""
+    yield visible(f"Dask killed a worker that {too_much(kills)}{times} (told by {kills.logs[0]}{others}).")
 
 
 def _refusals(facts: Facts) -> Iterator[str]:

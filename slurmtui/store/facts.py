@@ -7,7 +7,7 @@ import msgspec
 from slurmtui.models.flow_run import FlowRun, TaskCounts, TaskRun
 from slurmtui.models.ids import base_id
 from slurmtui.models.job import ENDED_STATES, EndedJob, Job
-from slurmtui.models.run_record import DriverStatus, RunRecord, SharedUse, Submission
+from slurmtui.models.run_record import DriverStatus, MemoryKills, RunRecord, SharedUse, Submission
 from slurmtui.models.shared_cluster import ClusterView
 
 
@@ -74,6 +74,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
             return 0.0
         launched = self.record.launch.time if self.record.launch is not None else 0.0
         return max(launched, self.record.driver.started if self.record.driver is not None else 0.0)
+
+    @property
+    def memory_kills(self) -> MemoryKills | None:
+        """What the driver of the newest attempt has found out of workers that Dask killed for their memory."""
+        driver = self.record.driver if self.record is not None else None
+        return driver.memory_kills if driver is not None and driver.attempt == self.attempt else None
 
     @property
     def submissions(self) -> tuple[Submission, ...]:

@@ -10,11 +10,15 @@ from slurmtui.models.text import visible
 
 if TYPE_CHECKING:
     from slurmtui.models.flow_run import FlowRun, TaskCounts
+    from slurmtui.models.run_record import MemoryKills
 
 _EXCEPTION_PREFIX = re.compile(
     r"^(?:(?:Flow|Task) run encountered an exception|Crash detected!)[:.]?\s*", re.IGNORECASE
 )
 _SBATCH_ERROR = re.compile(r"sbatch:\s*(?:error:\s*)?(?:Batch job submission failed:\s*)?", re.IGNORECASE)
+_KILLED_WORKER = re.compile(
+    r"KilledWorker: Attempted to run task '?(.+?)(?:-[0-9a-f]{32})?'? on (\d+) different workers, but all those .*"
+)
 _WEEK = 6 * 86400
 _GIBIBYTE = 1024.0
 
@@ -58,6 +62,12 @@ def used_of(used: float | None, limit: float | None) -> str:
     return _size(limit, limit) if used is None else f"{_number(used, limit)} of {_size(limit, limit)}"
 
 
+def too_much(kills: MemoryKills) -> str:
+    """``used more than 95 % of its 1 GB``."""
+    its = used_of(None, kills.limit)
+    return f"used more than {kills.percent} % of its {its or 'memory'}"
+
+
 def _size(mebibytes: float, scale: float) -> str:
     return f"{_number(mebibytes, scale)} {'GB' if scale >= _GIBIBYTE else 'MB'}"
 
@@ -76,6 +86,11 @@ def last_line(message: str) -> str:
     if not lines:
         return ""
     return visible(lines[-1] if lines[0].startswith("Traceback") else lines[0])
+
+
+def without_killed_worker(said: str) -> str:
+    """The line with what Dask's four sentences on ``KilledWorker`` come to."""
+    return _KILLED_WORKER.sub(r"KilledWorker: \2 workers died while they ran \1", said)
 
 
 def sbatch_words(said: str) -> str:

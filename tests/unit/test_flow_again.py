@@ -14,7 +14,7 @@ from slurmtui.flows.state import RunState
 from slurmtui.models.cluster import Partition
 from slurmtui.models.job import EndedJob
 from slurmtui.models.profile import Profile, RetryPolicy
-from slurmtui.models.run_record import DriverRecord, RunSpec
+from slurmtui.models.run_record import DriverRecord, MemoryKills, RunSpec
 from slurmtui.sources.run_folder import read_attempts, read_folder
 from slurmtui.sources.slurm.client import Slurm
 
@@ -98,6 +98,44 @@ def test_a_lack_is_answered_with_more_within_what_the_partition_has(world: World
     profile = read_folder(world.folder).profile
     assert profile is not None
     assert (profile.memory, profile.walltime) == ("6000M", "02:00:00")
+
+
+KILLED = (
+    "Flow run encountered an exception: KilledWorker: Attempted to run task 'eat-6dd9c474805825af3ed00590a54300bf' on "
+    "4 different workers, but all those workers died while running it. The last worker that attempt to run the task was "
+    "tls://192.0.2.2:34343. Inspecting worker logs is often a good next step to diagnose what went wrong. For more "
+    "information see https://distributed.dask.org/en/stable/killed.html."
+)
+NANNY = """\
+2026-11-30 17:58:14,241 - distributed.worker - INFO -                Memory:                   1.00 GiB
+2026-11-30 17:58:18,514 - distributed.nanny.memory - WARNING - Worker tls://192.0.2.2:36121 (pid=27032) exceeded 95% \
+memory budget. Restarting...
+2026-11-30 17:58:18,756 - distributed.nanny - INFO - Worker process 27032 was killed by signal 15
+2026-11-30 17:58:29,310 - distributed.nanny.memory - WARNING - Worker tls://192.0.2.2:34343 (pid=27176) exceeded 95% \
+memory budget. Restarting...
+"""
+
+
+def test_a_worker_that_dask_killed_for_its_memory_is_a_lack_of_memory(world: World) -> None:
+    """SLURM says no more than that the jobs were cancelled, for the cluster closed."""
+    world.ended["7"] = "CANCELLED"
+    log = world.folder / "jobs" / "7.err"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(NANNY)
+    ended = world.judged(KILLED)
+    assert (ended.cause, ended.again) == ("out_of_memory", "run again by itself, 1 of 1, memory 4G → 6000M")
+    assert read_attempts(world.folder)[0].memory_kills == MemoryKills(
+        times=2, percent=95, limit=1024.0, logs=(str(log),)
+    )
+
+
+@pytest.mark.parametrize("worker", ["tls://192.0.2.2:42675", "tls://192.0.2.2:3434"])
+def test_a_worker_that_died_otherwise_is_none(world: World, worker: str) -> None:
+    world.ended["7"] = "CANCELLED"
+    (world.folder / "jobs").mkdir(exist_ok=True)
+    (world.folder / "jobs" / "7.err").write_text(NANNY)
+    ended = world.judged(KILLED.replace("tls://192.0.2.2:34343", worker))
+    assert (ended.cause, ended.again, ended.memory_kills) == ("", "", None)
 
 
 def test_it_is_not_run_again_when_there_is_no_more_to_be_had(world: World) -> None:

@@ -15,11 +15,12 @@ from slurmtui.models.run_record import (
     DriverRecord,
     DriverStatus,
     LaunchRecord,
+    MemoryKills,
     RunRecord,
     RunSpec,
     Submission,
 )
-from slurmtui.models.verdict import Mood
+from slurmtui.models.verdict import Mood, Verdict
 from slurmtui.store.facts import Facts, Source
 from slurmtui.store.verdict import judge, settled
 
@@ -458,6 +459,46 @@ def test_evidence_names_each_source() -> None:
         "31 of 33 completed (12 reused), 2 running",
     ):
         assert part in told
+
+
+KILLED_WORKER = (
+    "Flow run encountered an exception: KilledWorker: Attempted to run task 'eat-6dd9c474805825af3ed00590a54300bf' on "
+    "4 different workers, but all those workers died while running it. The last worker that attempt to run the task was "
+    "tls://192.0.2.2:46549. Inspecting worker logs is often a good next step to diagnose what went wrong. For more "
+    "information see https://distributed.dask.org/en/stable/killed.html."
+)
+
+
+def killed_workers(kills: MemoryKills | None, attempt: int = 1) -> Verdict:
+    driver = DriverRecord(
+        host="h", pid=1, pid_started=1, started=BEGAN, ended=NOW - 99, outcome="FAILED", message=KILLED_WORKER,
+        memory_kills=kills, attempt=attempt,
+    )  # fmt: skip
+    return judge(
+        facts(
+            run("FAILED", state_message=KILLED_WORKER, end=NOW - 100),
+            record=record(*FOUR, driver=driver),
+            driver=DriverStatus.ENDED,
+            ended=(ended("2", "CANCELLED"), ended("1", "NODE_FAIL", nodes="n1")),
+        )
+    )
+
+
+def test_workers_that_dask_killed_for_their_memory_are_out_of_memory() -> None:
+    kills = MemoryKills(times=4, percent=95, limit=1024.0, logs=("/runs/x/jobs/4.err", "/runs/x/jobs/5.err"))
+    verdict = killed_workers(kills)
+    assert verdict.kind == "out-of-memory"
+    assert verdict.text == "out of memory: a worker used more than 95 % of its 1 GB"
+    told = " ".join(verdict.evidence)
+    assert "Dask killed a worker that used more than 95 % of its 1 GB, 4 times (told by /runs/x/jobs/4.err" in told
+    assert told.count("Attempted to run task") == 1
+
+
+def test_dasks_long_words_on_killed_workers_stand_there_once() -> None:
+    given = facts(run("FAILED", state_message=KILLED_WORKER, end=NOW - 100), driver=DriverStatus.ENDED)
+    verdict = judge(given)
+    assert verdict.text == "failed: KilledWorker: 4 workers died while they ran eat"
+    assert " ".join(verdict.evidence).count("Attempted to run task") == 1
 
 
 def test_evidence_says_which_source_fails_and_why() -> None:
