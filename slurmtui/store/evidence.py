@@ -117,7 +117,7 @@ def _queue(facts: Facts) -> Iterator[str]:
         return
     if facts.run.final and not facts.jobs_made:
         return
-    if not facts.jobs_made:
+    if not facts.jobs_made or facts.jobs_to_come:
         yield "No job of this run has been in the queue yet."
     elif facts.jobs_seen is not None:
         yield f"No job of this run is in the queue; one was last seen at {clock(facts.jobs_seen, now)}."

@@ -139,6 +139,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         return self.jobs_seen is not None and self.jobs_seen > self.attempt_started
 
     @property
+    def jobs_to_come(self) -> bool:
+        """Whether the newest attempt has just begun: what jobs it makes were made after SLURM was last asked."""
+        if self.jobs_seen is not None and self.jobs_seen > self.attempt_started:
+            return False
+        made = [entry.time for entry in self.submissions if entry.job_id]
+        driver = self.record.driver if self.record is not None else None
+        expected = driver is not None and driver.attempt == self.attempt and bool(driver.uses_profile)
+        return min(made) > (self.queue.asked or 0) if made else expected
+
+    @property
     def workers_made(self) -> bool:
         """Whether the newest attempt is known to have had workers."""
         return any(entry.job_id for entry in self.worker_calls) if self.submissions else self.jobs_made

@@ -125,7 +125,8 @@ def _driver_gone(facts: Facts) -> Verdict | None:
     asked = facts.prefect.asked or 0
     if not facts.prefect.error and facts.driver_since is not None and asked < facts.driver_since:
         # Prefect was asked before the driver was seen to have ended: its answer may be older than the end.
-        return Verdict(kind="running", text="running", mood=Mood.RUNNING)
+        text = "ending" if facts.driver is DriverStatus.ENDED else "running"
+        return Verdict(kind="running", text=text, mood=Mood.RUNNING)
     start = newest_start(facts.record) if facts.record is not None else None
     alive = f", {counted(len(facts.leftovers), 'job')} alive" if facts.leftovers and facts.queue.good else ""
     if facts.driver is DriverStatus.GONE:

@@ -56,10 +56,12 @@ def _why(job: Job) -> str:
 
 
 def running(facts: Facts) -> str:
-    """``running, 3 of 4 workers``: those that work, of those that the run has asked for."""
+    """``running, 3 of 4 workers``: those that work, of those that the run has asked for; ``no jobs yet`` before that."""
     if facts.queue.error and not facts.workers:
         return "running (SLURM does not answer)"
     active = [job for job in facts.workers if job.active and job.state != "COMPLETING"]
+    if not active and facts.jobs_to_come:
+        return "running, no jobs yet"
     working = sum(1 for job in active if job.state == "RUNNING")
     profile = facts.record.profile if facts.record is not None else None
     made = sum(1 for entry in facts.worker_calls if entry.job_id)

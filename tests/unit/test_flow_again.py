@@ -102,8 +102,8 @@ def test_a_lack_is_answered_with_more_within_what_the_partition_has(world: World
 
 KILLED = (
     "Flow run encountered an exception: KilledWorker: Attempted to run task 'eat-6dd9c474805825af3ed00590a54300bf' on "
-    "4 different workers, but all those workers died while running it. The last worker that attempt to run the task was "
-    "tls://192.0.2.2:34343. Inspecting worker logs is often a good next step to diagnose what went wrong. For more "
+    "4 different workers, but all those workers died while running it. The last worker that attempt to run the task "
+    "was tls://192.0.2.2:34343. Inspecting worker logs is often a good next step to diagnose what went wrong. For more "
     "information see https://distributed.dask.org/en/stable/killed.html."
 )
 NANNY = """\

@@ -91,6 +91,7 @@ def facts(flow_run: FlowRun | None = None, **changes: Any) -> Facts:
 
 
 FOUR = tuple(call(str(number)) for number in (1, 2, 3, 4))
+TAKES_PROFILE = DriverRecord(host="login02", pid=4711, pid_started=BEGAN, started=BEGAN, uses_profile=True)
 REFUSAL = "sbatch: error: Batch job submission failed:"
 REFUSED = call(None, said=f"{REFUSAL} Invalid account or account/partition combination")
 AGAIN = LaunchRecord(host="h", time=NOW - 2, attempt=2)
@@ -134,6 +135,13 @@ CASES: dict[str, tuple[Facts, str, str]] = {
     ),
     "driver on another host, nothing else": (
         facts(driver=DriverStatus.ELSEWHERE), "driver-elsewhere", "running, driver on login02",
+    ),
+    "its first job was made after squeue was asked": (
+        facts(record=record(call("1", ago=0.5), profile=ADAPTIVE)), "running", "running, no jobs yet",
+    ),
+    "it will make jobs, and has not": (facts(record=record(driver=TAKES_PROFILE)), "running", "running, no jobs yet"),
+    "an adaptive cluster rests": (
+        facts(record=record(*FOUR, profile=ADAPTIVE), jobs_seen=NOW - 20), "running", "running, no jobs left",
     ),
     # It waits.
     "resources": (
@@ -422,6 +430,15 @@ def test_a_driver_seen_gone_after_prefect_was_asked_is_not_yet_called_gone() -> 
     assert judge(msgspec.structs.replace(given, prefect=Source(NOW))).kind == "driver-gone"
 
 
+def test_a_driver_that_has_ended_a_lost_run_is_ending_it_until_prefect_tells() -> None:
+    driver = DriverRecord(host="h", pid=1, pid_started=1, started=BEGAN, ended=NOW - 1, outcome="FAILED")
+    given = facts(
+        record=record(*FOUR, driver=driver), driver=DriverStatus.ENDED, driver_since=NOW - 0.5, prefect=Source(NOW - 1),
+        tasks=WAITING, jobs_seen=NOW - 60,
+    )  # fmt: skip
+    assert judge(given).text == "ending"
+
+
 def test_a_pending_job_that_will_never_start_needs_a_person() -> None:
     verdict = judge(facts(record=record(*FOUR), jobs=(job("1", state="PENDING", reason="PartitionTimeLimit"),)))
     assert verdict.needs_you
@@ -463,8 +480,8 @@ def test_evidence_names_each_source() -> None:
 
 KILLED_WORKER = (
     "Flow run encountered an exception: KilledWorker: Attempted to run task 'eat-6dd9c474805825af3ed00590a54300bf' on "
-    "4 different workers, but all those workers died while running it. The last worker that attempt to run the task was "
-    "tls://192.0.2.2:46549. Inspecting worker logs is often a good next step to diagnose what went wrong. For more "
+    "4 different workers, but all those workers died while running it. The last worker that attempt to run the task "
+    "was tls://192.0.2.2:46549. Inspecting worker logs is often a good next step to diagnose what went wrong. For more "
     "information see https://distributed.dask.org/en/stable/killed.html."
 )
 
