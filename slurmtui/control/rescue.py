@@ -83,7 +83,7 @@ async def _cancel(session: Session, case: Case, progress: Progress) -> RepairRep
     left = f" Jobs that may be left: {' '.join(report.left_jobs)}." if report.left_jobs else ""
     text = f"{case.title}: {' '.join(report.problems)}{left}"
     if report.ok:
-        text = f"{case.title} is {report.state_type.lower() or 'ended'}; nothing of it is left"
+        text = f"{case.title} is {report.state_type.lower() or 'ended'}; no driver and no job of it is left"
     return RepairReport(ok=report.ok, text=text)
 
 
@@ -113,7 +113,7 @@ async def _crash(session: Session, case: Case, progress: Progress) -> RepairRepo
             steps.failed_with("final", f"Prefect keeps {answer.state_type}: {answer.reason}")
             return RepairReport(ok=False, text=f"{run.name}: Prefect keeps {answer.state_type}: {answer.reason}")
         steps.done("final")
-    return RepairReport(ok=True, text=f"{run.name} is crashed, with the reason; nothing of it is left")
+    return RepairReport(ok=True, text=f"{run.name} is crashed, with the reason; no driver and no job of it is left")
 
 
 async def _cancel_jobs(session: Session, case: Case, progress: Progress) -> RepairReport:

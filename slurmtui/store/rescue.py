@@ -50,7 +50,7 @@ def find_cases(snapshot: Snapshot, beyond: Beyond | None = None, now: float | No
         *(case for view in snapshot.shared.values() if (case := cluster_case(view)) is not None),
         *_orphans(snapshot, beyond),
         *_forgotten(snapshot, beyond, moment),
-        *(_leftover(leftover, moment) for leftover in beyond.leftovers),
+        *(_leftover(leftover, moment, _name_of(snapshot, leftover.run_id)) for leftover in beyond.leftovers),
     ]
     return tuple(cases)
 
@@ -239,7 +239,7 @@ _LEFTOVER_WORDS = {
 }
 
 
-def _leftover(leftover: Leftover, now: float) -> Case:
+def _leftover(leftover: Leftover, now: float, name: str) -> Case:
     text, repair = _LEFTOVER_WORDS[leftover.kind]
     if repair.key == "put-aside":
         repair = _put_aside(_listed([visible(path) for path in leftover.paths], 3))
@@ -256,7 +256,7 @@ def _leftover(leftover: Leftover, now: float) -> Case:
     return Case(
         id=f"{leftover.kind}:{place}",
         kind=leftover.kind,
-        title=_title(leftover),
+        title=_title(leftover, name),
         text=f"{text}{f' ({len(leftover.paths)})' if len(leftover.paths) > 1 else ''}",
         evidence=(visible(leftover.why), *written, *(visible(path) for path in leftover.paths[:_LISTED])),
         repairs=(repair,),
@@ -265,11 +265,18 @@ def _leftover(leftover: Leftover, now: float) -> Case:
     )
 
 
-def _title(leftover: Leftover) -> str:
+def _name_of(snapshot: Snapshot, run_id: str) -> str:
+    """The name of a run, as its folder tells it: what it has left is found beside what else is said of it."""
+    record = snapshot.records.data.get(run_id)
+    return visible(record.spec.name) if record is not None else ""
+
+
+def _title(leftover: Leftover, name: str) -> str:
     if leftover.kind == "dead-server":
         return "server"
     if leftover.run_id:
-        return leftover.run_id[:8]
+        what = "keys" if leftover.kind == "tls-files" else "lock"
+        return f"{what} of {name}" if name else leftover.run_id[:8]
     return visible(leftover.paths[0].rpartition("/")[2]) if leftover.paths else leftover.kind
 
 

@@ -111,6 +111,15 @@ def test_a_folder_is_forgotten_only_when_the_server_it_was_submitted_to_does_not
     assert not find_cases(snapshot(**{**parts, "drivers": {RUN: DriverStatus.ALIVE}}), beyond, NOW)
 
 
+def test_what_a_run_has_left_is_named_by_the_runs_name() -> None:
+    keys = Leftover(kind="tls-files", paths=("/x/tls",), why="so", run_id=RUN)
+    beyond = Beyond(leftovers=(keys,))
+    (case,) = find_cases(snapshot(records=Part({RUN: record()}, at=NOW)), beyond, NOW)
+    assert case.title == "keys of brave-otter"
+    (unknown,) = find_cases(snapshot(), beyond, NOW)
+    assert unknown.title == RUN[:8]
+
+
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLURMTUI_STATE", str(tmp_path / "state"))
