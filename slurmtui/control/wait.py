@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ class _Wait:
         self._session, self._run_id, self._tell_out = session, run_id, tell
         self._said = ""
         self._jobs: tuple[Job, ...] | None = None
-        self._next_squeue = 0.0
+        self._asked, self._looked = 0.0, -math.inf  # when squeue was asked last: by the clock, and monotonic
         self._gone_since: float | None = None
 
     async def run(self) -> FlowRun:
@@ -62,7 +63,7 @@ class _Wait:
                 if self._is_lost(record):
                     self._tell(f"lost: the driver is gone. `slurmtui retry {run.id[:8]}` runs it again.")
                     return run
-                self._tell(progress_words(run, self._jobs, _cluster(record)))
+                self._tell(progress_words(run, self._jobs, record, self._asked))
             await asyncio.sleep(_PREFECT_EVERY)
 
     def _tell(self, sentence: str) -> None:
@@ -77,9 +78,11 @@ class _Wait:
             return None
 
     async def _look_at_queue(self, run: FlowRun, record: RunRecord | None) -> None:
-        if time.monotonic() < self._next_squeue:
+        floor = self._session.config.slurm.floor_seconds
+        new = any(moment > self._asked for moment in _made(record))  # jobs that squeue has not shown yet
+        if time.monotonic() - self._looked < (floor if new else max(_SQUEUE_EVERY, floor)):
             return
-        self._next_squeue = time.monotonic() + max(_SQUEUE_EVERY, self._session.config.slurm.floor_seconds)
+        self._asked, self._looked = time.time(), time.monotonic()
         marks = Marks.of(record.spec, record) if record else Marks(run.id, {job_name(run.flow_name, run.id)})
         try:
             self._jobs = await tied_jobs(self._session, marks)
@@ -104,12 +107,18 @@ def _may_go_on(record: RunRecord | None) -> bool:
     return driver_status(record, None) is DriverStatus.ALIVE
 
 
-def _cluster(record: RunRecord | None) -> str:
-    return record.shared.name if record is not None and record.shared is not None else ""
+def _made(record: RunRecord | None) -> list[float]:
+    """When the jobs of the newest attempt were made."""
+    if record is None:
+        return []
+    newest = max((entry.attempt for entry in record.submissions), default=1)
+    return [entry.time for entry in record.submissions if entry.job_id and entry.attempt == newest]
 
 
-def progress_words(run: FlowRun, jobs: Sequence[Job] | None, cluster: str = "") -> str:
-    """What the run is about, in a line; ``cluster`` is the name of the shared one that it works on."""
+def progress_words(
+    run: FlowRun, jobs: Sequence[Job] | None, record: RunRecord | None = None, asked: float = math.inf
+) -> str:
+    """What the run is about, in a line, in the words of its verdict; squeue was ``asked`` for its jobs then."""
     state = run.state_name.lower() or "unknown"
     if jobs is None:
         return state
@@ -119,5 +128,11 @@ def progress_words(run: FlowRun, jobs: Sequence[Job] | None, cluster: str = "") 
         reasons = sorted({waiting_words(job.reason) for job in waiting})
         return f"waiting for SLURM: {', '.join(reasons)} ({len(waiting)} job{'s' * (len(waiting) > 1)})"
     if jobs:
-        return f"{state}, {running} of {len(jobs)} job{'s' * (len(jobs) > 1)} running"
-    return f"{state} on the shared cluster {cluster}" if cluster else f"{state}, no jobs in the queue"
+        profile = record.profile if record is not None else None
+        thing = "worker" if profile is not None and (profile.workers or profile.adapt) else "job"
+        many = f"{len(jobs)} {thing}{'s' * (len(jobs) > 1)}"
+        return f"{state}, {many}" if running == len(jobs) else f"{state}, {running} of {many}"
+    if record is not None and record.shared is not None:
+        return f"{state} on the shared cluster {record.shared.name}"
+    made = _made(record)
+    return f"{state}, no jobs {'left' if made and min(made) <= asked else 'yet'}"

@@ -56,7 +56,7 @@ def _why(job: Job) -> str:
 
 
 def running(facts: Facts) -> str:
-    """``running, 3 of 4 workers``: those that work, of those asked for; ``running, no jobs yet`` before there are any."""
+    """``running, 3 of 4 workers``: those that work, of those asked for; ``no jobs yet`` before there are any."""
     if facts.queue.error and not facts.workers:
         return "running (SLURM does not answer)"
     active = [job for job in facts.workers if job.active and job.state != "COMPLETING"]

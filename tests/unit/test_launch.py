@@ -16,7 +16,8 @@ from slurmtui.control.wait import progress_words
 from slurmtui.errors import FlowError
 from slurmtui.models.flow_run import FlowRun
 from slurmtui.models.job import Job
-from slurmtui.models.run_record import RunSpec
+from slurmtui.models.profile import Profile
+from slurmtui.models.run_record import RunRecord, RunSpec, Submission
 from slurmtui.sources.run_folder import read_run
 from tests.unit.programs import put_shell
 
@@ -131,14 +132,22 @@ RUNNING = FlowRun(id=RUN, name="otter", state_type="RUNNING", state_name="Runnin
     ("jobs", "words"),
     [
         (None, "running"),
-        ([], "running, no jobs in the queue"),
-        ([Job(id="1", raw_id=1, state="RUNNING")], "running, 1 of 1 job running"),
+        ([], "running, no jobs yet"),
+        ([Job(id="1", raw_id=1, state="RUNNING")], "running, 1 job"),
         (
             [Job(id="1", raw_id=1, state="RUNNING"), Job(id="2", raw_id=2, state="PENDING", reason="Priority")],
-            "running, 1 of 2 jobs running",
+            "running, 1 of 2 jobs",
         ),
         ([Job(id="2", raw_id=2, state="PENDING", reason="Resources")], "waiting for SLURM: Resources (1 job)"),
     ],
 )
 def test_what_a_waiting_person_is_told(jobs: list[Job] | None, words: str) -> None:
     assert progress_words(RUNNING, jobs) == words
+
+
+def test_a_waiting_person_is_told_of_workers_as_the_console_tells_it(spec: RunSpec) -> None:
+    spec = msgspec.structs.replace(spec, profile=Profile(name="p", workers=2))
+    record = RunRecord(spec=spec, folder="/x", submissions=(Submission(time=100, code=0, job_id="1"),))
+    assert progress_words(RUNNING, [Job(id="1", raw_id=1, state="RUNNING")], record, 101) == "running, 1 worker"
+    assert progress_words(RUNNING, [], record, 99) == "running, no jobs yet"
+    assert progress_words(RUNNING, [], record, 101) == "running, no jobs left"
