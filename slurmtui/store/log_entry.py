@@ -21,7 +21,8 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         task: the task run's name, if it is one's.
         level: as in Python's logging, None when the line does not tell.
         key: with ``partial``, who is writing.
-        library: one of Dask's own lines that tell of nothing wrong: a worker writes twenty before the first of yours.
+        library: one of Dask's own lines that tell of nothing wrong: a worker writes twenty before the first of yours,
+            and tracebacks when it is shut down.
         partial: the line is not finished; the next one with the same key replaces it.
     """
 

@@ -11,6 +11,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from slurmtui.models.dask_noise import CONTEXT, noise_among
 from slurmtui.sources.files.line_file import reading
 from slurmtui.sources.files.tail import FileTail
 from slurmtui.store.log_entry import note
@@ -58,6 +59,7 @@ class FileLines:
         self.next_look = 0.0
         self._problem = ""  # as last told
         self._heard = time.monotonic()
+        self._before = b""  # the last lines that were given out
         self._partial = b""  # as last seen
         self._told = b""  # as last given out
 
@@ -153,7 +155,9 @@ class FileLines:
         return self._spanned(lines, self.tail.starts, latest)
 
     def _spanned(self, lines: list[bytes], starts: list[int], latest: float) -> list[Found]:
-        return self.writer.up_to(Spans(lines, starts, self.tail.settled, self.tail.generation), latest)
+        noise = noise_among(lines, self._before)
+        self._before = b"".join([self._before, *(line + b"\n" for line in lines)])[-CONTEXT:]
+        return self.writer.up_to(Spans(lines, starts, self.tail.settled, self.tail.generation, noise=noise), latest)
 
     def _unfinished(self) -> list[Found]:
         """The last line while it is written: a progress bar, or one that has been waiting for its end for a while."""

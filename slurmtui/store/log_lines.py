@@ -21,6 +21,7 @@ class Spans(NamedTuple):
         end: where the last one ends.
         generation: since which beginning of the file.
         apart: they do not follow each other.
+        noise: which of them Dask logged while it was shut down; empty for none.
     """
 
     texts: Sequence[bytes]
@@ -28,6 +29,7 @@ class Spans(NamedTuple):
     end: int
     generation: int
     apart: bool = False
+    noise: Sequence[bool] = ()
 
     def marks(self) -> list[Mark]:
         """Where each line stands."""
@@ -72,10 +74,11 @@ class Writer(NamedTuple):
 
     def _ordered(self, parsed: list[Parsed], lines: Spans, order: float, latest: float) -> list[Found]:
         found: list[Found] = []
-        for one, raw, mark in zip(parsed, lines.texts, lines.marks(), strict=True):
+        noise = lines.noise or [False] * len(parsed)
+        for one, raw, mark, quiet in zip(parsed, lines.texts, lines.marks(), noise, strict=True):
             if one.time is not None and one.time > order:  # the file's own order is kept
                 order = min(one.time, max(latest, order))
-            found.append(self._found(one, raw, order, mark))
+            found.append(self._found(one._replace(library=True) if quiet else one, raw, order, mark))
         return found
 
     def _found(self, one: Parsed, raw: bytes, order: float, mark: Mark) -> Found:

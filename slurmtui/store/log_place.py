@@ -10,6 +10,7 @@ import math
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from slurmtui.models.dask_noise import CONTEXT, noise_among
 from slurmtui.sources.files import line_file, search
 from slurmtui.sources.files.open_log import identity_of
 from slurmtui.store.log_lines import Spans
@@ -17,7 +18,7 @@ from slurmtui.store.log_merge import Mark
 from slurmtui.store.log_parse import parse_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slurmtui.sources.files.line_file import Lines
     from slurmtui.sources.files.needle import Needle
@@ -185,18 +186,22 @@ class FilePlace:
             yield handle
 
     def _founds(self, handle: int, lines: Lines, latest: float, *, selected: bool) -> list[Found]:
-        found = self.lines.writer.up_to(self._spans(lines, apart=selected), latest)
+        found = self.lines.writer.up_to(self._spans(handle, lines, apart=selected), latest)
         return self._timed(handle, found) if selected else found
 
     def _founds_after(self, handle: int, lines: Lines, earliest: float, *, selected: bool) -> list[Found]:
         latest = self.lines.changed
         if earliest == -math.inf:  # nothing is known but when the file was written
             return self._founds(handle, lines, latest, selected=selected)
-        found = self.lines.writer.since(self._spans(lines, apart=selected), earliest, latest)
+        found = self.lines.writer.since(self._spans(handle, lines, apart=selected), earliest, latest)
         return self._timed(handle, found) if selected else found
 
-    def _spans(self, lines: Lines, *, apart: bool) -> Spans:
-        return Spans(lines.texts, lines.starts, lines.end, self.generation, apart)
+    def _spans(self, handle: int, lines: Lines, *, apart: bool) -> Spans:
+        noise: Sequence[bool] = ()
+        if not apart:
+            before = os.pread(handle, min(CONTEXT, lines.begin), max(0, lines.begin - CONTEXT))
+            noise = noise_among(lines.texts, before, os.pread(handle, CONTEXT, lines.end))
+        return Spans(lines.texts, lines.starts, lines.end, self.generation, apart, noise)
 
     def _timed(self, handle: int, found: list[Found]) -> list[Found]:
         """Selected lines: the time of one that tells none is that of the last line before it that does."""

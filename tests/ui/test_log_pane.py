@@ -315,6 +315,25 @@ async def test_last_error_and_back_through_those_before(
         await see(pilot, "▸ traceback, 3 lines: ValueError: first")
 
 
+@pytest.mark.parametrize("keys", [(), ("a",)])
+async def test_the_last_error_is_not_what_dask_logs_when_it_is_shut_down(
+    make_console: Callable[..., PaintedApp], tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    path = tmp_path / "13.err"
+    append(path, (Path(__file__).parent.parent / "data" / "dask" / "failed_task.err").read_text())
+    async with make_console().run_test(size=(140, 30), notifications=True) as pilot:
+        pane = await opened(pilot, path)
+        await see(pilot, "Finished in state Failed")
+        await pilot.press(*keys)
+        await until(pilot, lambda: any("TCPListener" in text for text in texts(pane)) is bool(keys))
+        await pilot.press("exclamation_mark")
+        await until(
+            pilot,
+            lambda: pane.cursor.current is not None and "Finished in state Failed" in pane.cursor.current.text,
+        )
+        await see(pilot, "failures 3 of 3")
+
+
 LOGROTATE = """
 import os, sys, time
 path, kind = sys.argv[1], sys.argv[2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmtui.models import dask_noise
 from slurmtui.models.pattern import Pattern, compiled, searching
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Needle:
         words: see ``__init__``.
         verify: see ``__init__``.
         pattern: the same for a text that is shown.
+        context: how many bytes before and behind the lines that are searched it wants to see.
     """
 
     def __init__(self, text: str, words: Sequence[str] = (), verify: str = "") -> None:
@@ -30,7 +32,8 @@ class Needle:
         Args:
             text: a regular expression; one without any special character is a text.
             words: a line that does not hold any of these cannot match (they make ``text`` fast).
-            verify: with ``words``, the expression that a line with one of them must match.
+            verify: with ``words``, the expression that a line with one of them must match; what Dask logs at a
+                shutdown does not count.
 
         Raises:
             re.error: ``text`` is no regular expression.
@@ -46,6 +49,7 @@ class Needle:
         self._literal = None if words or self.pattern.limited else (text.lower() if fold else text).encode()
         self._fold = fold and text.lower() != text.upper()  # then it is sought in lower case: faster than either case
         self._words = [word.encode() for word in words]
+        self.context = dask_noise.CONTEXT if words else 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Needle) and (self.text, self._words) == (other.text, other._words)
@@ -86,7 +90,8 @@ class Needle:
             newline = data.find(b"\n", start, end)
             if self._search(data[start : newline if newline >= 0 else end]):
                 found.append(start)
-        return found
+        noise = dask_noise.noise(data) if found else []
+        return [start for start in found if not any(first <= start < last for first, last in noise)]
 
 
 def _holding(data: bytes, word: bytes, begin: int, end: int) -> list[int]:

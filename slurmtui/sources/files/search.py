@@ -60,8 +60,8 @@ class Until:
         return self.stopped or time.monotonic() > self._deadline
 
 
-def blocks_after(handle: int, start: int, end: int, until: Until) -> Iterator[Block]:
-    """Whole lines from ``start`` (a line's start) on, about a block at a time."""
+def blocks_after(handle: int, start: int, end: int, until: Until, context: int = 0) -> Iterator[Block]:
+    """Whole lines from ``start`` (a line's start) on, about a block at a time; with so much beside them."""
     position, size = start, BLOCK
     while position < end and not until.stopped:
         position = _behind_hole(handle, position, end)
@@ -72,15 +72,15 @@ def blocks_after(handle: int, start: int, end: int, until: Until) -> Iterator[Bl
         if position + len(data) >= end or len(data) < size or (not cut and size >= _LONGEST):
             cut = len(data)
         if cut:
-            yield Block(position, data, 0, cut)
+            yield _with_context(handle, Block(position, data, 0, cut), context)
             if until.polite:
                 time.sleep(_PAUSE)
         position += cut  # what is left over is read again: a line at most, and nothing is copied
         size = BLOCK if cut else size * 4
 
 
-def blocks_before(handle: int, end: int, until: Until) -> Iterator[Block]:
-    """Whole lines before ``end`` (a line's start), the last block of them first."""
+def blocks_before(handle: int, end: int, until: Until, context: int = 0) -> Iterator[Block]:
+    """Whole lines before ``end`` (a line's start), the last block of them first; with so much beside them."""
     position, size = end, BLOCK
     while position > 0 and not until.stopped:
         begin = max(0, position - size)
@@ -91,15 +91,27 @@ def blocks_before(handle: int, end: int, until: Until) -> Iterator[Block]:
         if begin and not first and size < _LONGEST:
             size *= 4
             continue
-        yield Block(begin, data, first, len(data))
+        yield _with_context(handle, Block(begin, data, first, len(data)), context)
         if until.polite:
             time.sleep(_PAUSE)
         position, size = begin + first, BLOCK
 
 
+def _with_context(handle: int, block: Block, context: int) -> Block:
+    """The block with what stands before and behind it."""
+    if not context:
+        return block
+    start, end = block.place + block.begin, block.place + block.end
+    before = os.pread(handle, min(context, start), max(0, start - context))
+    if len(before) < min(context, start):  # cut off meanwhile
+        before = b""
+    data = b"".join([before, block.data[block.begin : block.end], os.pread(handle, context, end)])
+    return Block(start - len(before), data, len(before), len(before) + end - start)
+
+
 def find_after(handle: int, start: int, end: int, needle: Needle, until: Until) -> int | None:
     """Where the first matching line starts from ``start`` on; None when there is none before ``end``."""
-    for block in blocks_after(handle, start, end, until):
+    for block in blocks_after(handle, start, end, until, needle.context):
         found = needle.lines(block.data, block.begin, block.end)
         if found:
             return block.place + found[0]
@@ -108,7 +120,7 @@ def find_after(handle: int, start: int, end: int, needle: Needle, until: Until) 
 
 def find_before(handle: int, end: int, needle: Needle, until: Until, bound: int = 0) -> int | None:
     """Where the last matching line starts that ends before ``end``, a line's start, and lies behind ``bound``."""
-    for block in blocks_before(handle, end, until):
+    for block in blocks_before(handle, end, until, needle.context):
         if block.place + block.end <= bound:
             break
         found = needle.lines(block.data, block.begin, block.end)
@@ -122,7 +134,7 @@ def matching_before(handle: int, end: int, needle: Needle, count: int, until: Un
     texts: list[bytes] = []
     starts: list[int] = []
     begin = end
-    for block in blocks_before(handle, end, until):
+    for block in blocks_before(handle, end, until, needle.context):
         begin = block.place + block.begin
         found = needle.lines(block.data, block.begin, block.end)
         room = count - len(texts)
@@ -141,7 +153,7 @@ def matching_after(handle: int, start: int, limit: int, needle: Needle, count: i
     texts: list[bytes] = []
     starts: list[int] = []
     end = start
-    for block in blocks_after(handle, start, limit, until):
+    for block in blocks_after(handle, start, limit, until, needle.context):
         end = block.place + block.end
         found = needle.lines(block.data, block.begin, block.end)
         room = count - len(texts)
@@ -179,7 +191,7 @@ class Hits:
 
     def extend(self, handle: int, end: int, until: Until) -> bool:
         """Search on up to ``end`` (a line's start); False when it was ended before."""
-        for block in blocks_after(handle, self.covered, end, until):
+        for block in blocks_after(handle, self.covered, end, until, self.needle.context):
             found = self.needle.lines(block.data, block.begin, block.end)
             room = _KEPT_STARTS - len(self._starts)
             self._starts.extend([block.place + at for at in found[:room]] if room > 0 else ())
@@ -211,7 +223,8 @@ class Hits:
         block = bisect_left(self._ends, start + 1)
         begin, before = (self._ends[block - 1], self._sums[block - 1]) if block else (0, 0)
         data = os.pread(handle, start - begin, begin)
-        return before + len(self.needle.lines(data, 0, len(data))) + 1
+        part = _with_context(handle, Block(begin, data, 0, len(data)), self.needle.context)
+        return before + len(self.needle.lines(part.data, part.begin, part.end)) + 1
 
     def marks(self, size: int, buckets: int) -> frozenset[int]:
         """In which of so many equal parts of the file there are matches."""

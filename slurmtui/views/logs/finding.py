@@ -20,7 +20,6 @@ from slurmtui.widgets.log_rows import find_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from slurmtui.models.pattern import Pattern
     from slurmtui.store.log_live import Spot
     from slurmtui.views.logs.pane import LogPane
     from slurmtui.widgets.log_rows import Line
@@ -120,7 +119,7 @@ class Finding:
         if self._finder.stopped:
             self._begin(self.needle)
         here = not whole and not self.needle.pattern.limited
-        number = self._pane.kept.find(self.needle.pattern, start, step) if here else None
+        number = _find(self._pane.kept.lines, self.needle, start, step) if here else None
         if number is not None:
             self._pane.reveal(self._pane.kept.lines[number])
             self._count_on()
@@ -152,11 +151,11 @@ class Finding:
 
     async def _in_window(self, finder: Finder, start: int, step: int) -> Line | None:
         """The next match in what the pane holds; an expression is tried beside the keys."""
-        lines, pattern = list(self._pane.kept.lines), finder.needle.pattern
-        if pattern.limited:
-            number = await asyncio.to_thread(find_line, lines, pattern, start, step)
+        lines, needle = list(self._pane.kept.lines), finder.needle
+        if needle.pattern.limited:
+            number = await asyncio.to_thread(_find, lines, needle, start, step)
         else:
-            number = find_line(lines, pattern, start, step)
+            number = _find(lines, needle, start, step)
         return None if number is None else lines[number]
 
     def _nowhere(self) -> str:
@@ -195,7 +194,7 @@ class Finding:
         pane, found = self._pane, spot
         for _ in range(_TRIES):
             at = await pane.filling.to_spot(found)
-            line = _nearest(pane.kept.lines, at, step, finder.needle.pattern)
+            line = _nearest(pane.kept.lines, at, step, finder.needle)
             if line is not None:
                 pane.reveal(line)
                 return
@@ -285,9 +284,21 @@ class Finding:
             self._pane.news = f"{self._words} {number:,} of {finder.total:,}"
 
 
-def _nearest(lines: Sequence[Line], at: int, step: int, pattern: Pattern) -> Line | None:
+def _find(lines: Sequence[Line], needle: Needle, start: int, step: int) -> int | None:
+    """The number of the next of these lines with a match; Dask's own are no failures."""
+    number = find_line(lines, needle.pattern, start, step)
+    while number is not None and needle is ERRORS and _is_dasks_own(lines[number]):
+        number = find_line(lines, needle.pattern, number + step, step) if number + step >= 0 else None
+    return number
+
+
+def _is_dasks_own(line: Line) -> bool:
+    return isinstance(line.row.origin, Found) and line.row.origin.entry.library
+
+
+def _nearest(lines: Sequence[Line], at: int, step: int, needle: Needle) -> Line | None:
     """A line with a match at a place or beside it, rather in this direction."""
     beside = sorted(range(at - _NEAR, at + _NEAR + 1), key=lambda number: ((number - at) * step < 0, abs(number - at)))
     near = [lines[number] for number in beside if 0 <= number < len(lines)]
-    found = find_line(near, pattern, 0, 1)
+    found = _find(near, needle, 0, 1)
     return None if found is None else near[found]

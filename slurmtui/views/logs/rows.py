@@ -18,7 +18,7 @@ def row_of(found: Found, *, alone: bool, one_job: bool = False) -> LogRow:
     """A line for the pane; of one file (``alone``) nobody needs to be told who writes, of one job not which."""
     entry = found.entry
     style = "dim" if entry.source == "note" or entry.library else ""
-    if entry.level is not None and entry.level >= logging.WARNING:
+    if entry.level is not None and entry.level >= logging.WARNING and not entry.library:
         style = "state-failed" if entry.level >= logging.ERROR else "state-waiting"
     parts = (entry.task, entry.source, "" if one_job else entry.job_id)
     tag = "" if alone else visible(" ".join(filter(None, parts)))
