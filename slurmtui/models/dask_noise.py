@@ -17,6 +17,7 @@ CONTEXT = 16 * 1024
 """How many bytes before and behind a line may tell what it is."""
 
 _SPEAKER = rb"(?:distributed|tornado|asyncio)(?:\.[\w.]+)?"
+_SIGNS = tuple(sign + name for sign in (b" - ", b"| ") for name in (b"distributed", b"tornado", b"asyncio"))
 _MESSAGE = re.compile(
     rb"^(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+ - " + _SPEAKER + rb" - ([A-Z]+) - "
     rb"|\d\d:\d\d:\d\d\.\d{3} \| ([A-Z]+) *\| " + _SPEAKER + rb" - )[^\n]*(?:\n|\Z)"
@@ -42,16 +43,25 @@ _OWN_FRAME = re.compile(
 _BAD = frozenset({b"WARNING", b"ERROR", b"CRITICAL"})
 
 
-def noise(data: bytes) -> list[tuple[int, int]]:
-    """Where messages that are noise begin and end in whole lines of a log."""
-    if not any(speaker in data for speaker in (b"distributed.", b"tornado.", b"asyncio")):
+def noise(data: bytes, begin: int, end: int) -> list[tuple[int, int]]:
+    """Where messages that are noise begin and end in ``data``, whole lines of a log, of those between two places."""
+    heads = [place for sign in _SIGNS if (place := data.rfind(sign, 0, begin)) >= 0]
+    if not heads and not any(data.find(sign, begin, end) >= 0 for sign in _SIGNS):
         return []
-    return [found.span() for found in _MESSAGE.finditer(data) if _is_noise(data, found)]
+    start = data.rfind(b"\n", 0, max(heads)) + 1 if heads else 0  # of the message that may go on at the first place
+    found = []
+    for message in _MESSAGE.finditer(data, start):
+        if message.start() >= end:
+            break
+        if _is_noise(data, message):
+            found.append(message.span())
+    return found
 
 
 def noise_among(lines: Sequence[bytes], before: bytes = b"", behind: bytes = b"") -> Sequence[bool]:
     """For each of these lines, which follow each other, whether it is noise; empty when none is."""
-    spans = noise(b"".join([before, *(line + b"\n" for line in lines), behind]))
+    data = b"".join([before, *(line + b"\n" for line in lines), behind])
+    spans = noise(data, len(before), len(data) - len(behind))
     if not spans:
         return ()
     flags, at, number = [], len(before), 0

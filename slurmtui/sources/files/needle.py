@@ -90,7 +90,7 @@ class Needle:
             newline = data.find(b"\n", start, end)
             if self._search(data[start : newline if newline >= 0 else end]):
                 found.append(start)
-        noise = dask_noise.noise(data) if found else []
+        noise = dask_noise.noise(data, begin, end) if found else []
         return [start for start in found if not any(first <= start < last for first, last in noise)]
 
 

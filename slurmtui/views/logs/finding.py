@@ -14,11 +14,11 @@ from slurmtui.store.log_errors import ERRORS
 from slurmtui.store.log_finding import Finder
 from slurmtui.store.log_merge import Found, Mark
 from slurmtui.views.faults import told
+from slurmtui.views.logs.matches import find, nearest
 from slurmtui.widgets.line_bar import BUCKETS
-from slurmtui.widgets.log_rows import find_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from slurmtui.store.log_live import Spot
     from slurmtui.views.logs.pane import LogPane
@@ -119,7 +119,7 @@ class Finding:
         if self._finder.stopped:
             self._begin(self.needle)
         here = not whole and not self.needle.pattern.limited
-        number = _find(self._pane.kept.lines, self.needle, start, step) if here else None
+        number = find(self._pane.kept.lines, self.needle, start, step) if here else None
         if number is not None:
             self._pane.reveal(self._pane.kept.lines[number])
             self._count_on()
@@ -153,9 +153,9 @@ class Finding:
         """The next match in what the pane holds; an expression is tried beside the keys."""
         lines, needle = list(self._pane.kept.lines), finder.needle
         if needle.pattern.limited:
-            number = await asyncio.to_thread(_find, lines, needle, start, step)
+            number = await asyncio.to_thread(find, lines, needle, start, step)
         else:
-            number = _find(lines, needle, start, step)
+            number = find(lines, needle, start, step)
         return None if number is None else lines[number]
 
     def _nowhere(self) -> str:
@@ -194,7 +194,7 @@ class Finding:
         pane, found = self._pane, spot
         for _ in range(_TRIES):
             at = await pane.filling.to_spot(found)
-            line = _nearest(pane.kept.lines, at, step, finder.needle)
+            line = nearest(pane.kept.lines, at, step, finder.needle)
             if line is not None:
                 pane.reveal(line)
                 return
@@ -282,23 +282,3 @@ class Finding:
         number = await asyncio.to_thread(finder.number_of, place, mark.start)
         if number is not None and finder is self._finder:
             self._pane.news = f"{self._words} {number:,} of {finder.total:,}"
-
-
-def _find(lines: Sequence[Line], needle: Needle, start: int, step: int) -> int | None:
-    """The number of the next of these lines with a match; Dask's own are no failures."""
-    number = find_line(lines, needle.pattern, start, step)
-    while number is not None and needle is ERRORS and _is_dasks_own(lines[number]):
-        number = find_line(lines, needle.pattern, number + step, step) if number + step >= 0 else None
-    return number
-
-
-def _is_dasks_own(line: Line) -> bool:
-    return isinstance(line.row.origin, Found) and line.row.origin.entry.library
-
-
-def _nearest(lines: Sequence[Line], at: int, step: int, needle: Needle) -> Line | None:
-    """A line with a match at a place or beside it, rather in this direction."""
-    beside = sorted(range(at - _NEAR, at + _NEAR + 1), key=lambda number: ((number - at) * step < 0, abs(number - at)))
-    near = [lines[number] for number in beside if 0 <= number < len(lines)]
-    found = _find(near, needle, 0, 1)
-    return None if found is None else near[found]
