@@ -9,6 +9,7 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("out of memory", "OutOfMemory", "Out of memory", "Out Of Memory", "MemoryError"),
      r"out of memory|OutOfMemory|Out of memory|Out Of Memory|MemoryError"),
     (("oom",), r"\boom[-_ ]?kill"),
+    (("memory budget",), r"exceeded \d+% memory budget"),  # Dask kills a worker
     (("slurmstepd: error", "srun: error", "slurmstepd-"),  # that a job was cancelled is how every Dask worker ends
      r"(slurmstepd(-\S+)?|srun): error(?!: \*\*\* (JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ \*\*\*)"),
     (("NCCL", "nccl"),

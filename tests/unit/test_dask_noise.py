@@ -45,7 +45,7 @@ def failures(text: str) -> list[str]:
     ("name", "told"),
     [
         ("ended_well.err", []),
-        ("restarting.err", []),
+        ("restarting.err", ["exceeded 95% memory budget"] * 2),
         ("failed_task.err", ["| ERROR", "Traceback", "| ERROR"]),
         ("failed_flow.log", ["| ERROR", "Traceback"]),
         ("killed_twice.log", ["workers died", "| ERROR", "Traceback", "out of memory"] * 2),
