@@ -35,6 +35,7 @@ from slurmtui.views.modes import LATER
 from slurmtui.views.palette import ActionProvider
 from slurmtui.views.rescue.first import FirstLook
 from slurmtui.widgets.beside import start
+from slurmtui.widgets.keys_in_turn import KeysInTurn
 from slurmtui.widgets.narrow import narrow
 from slurmtui.widgets.question import QuestionScreen
 from slurmtui.widgets.steps import StepsScreen
@@ -187,7 +188,7 @@ class SlurmtuiApp(App[int]):
         super()._display(screen, narrow(renderable))
 
     async def on_event(self, event: Any) -> None:
-        """A key or the focus wakes the pollers from their idle pace."""
+        """A key or the focus wakes the pollers from their idle pace; a key may have to wait for its turn."""
         name = type(event).__name__
         if name in {"Key", "AppFocus"}:
             if name == "AppFocus" or time.monotonic() - self._last_key > IDLE_SECONDS:
@@ -195,6 +196,10 @@ class SlurmtuiApp(App[int]):
             self._last_key = time.monotonic()
         elif name == "AppBlur":
             self.store.set_pace("idle")
+        if name in {"Key", "Paste"} and not event.is_forwarded:
+            screen = self.screen
+            if isinstance(screen, KeysInTurn) and not screen.takes(event):
+                return
         await super().on_event(event)
 
     # --- what actions ask for (the Console protocol)

@@ -11,7 +11,6 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from slurmtui.control.preflight import ALWAYS, NEVER
@@ -24,6 +23,7 @@ from slurmtui.views.newrun.work import Draft, fields_of, inspect, look, submit
 from slurmtui.widgets.bar import Bar
 from slurmtui.widgets.beside import start
 from slurmtui.widgets.form import Form
+from slurmtui.widgets.keys_in_turn import KeysInTurn
 from slurmtui.widgets.virtual_table import VirtualTable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _LOOKING = "rendering the job script and asking SLURM…"
 
 
-class NewRunScreen(Screen[None]):
+class NewRunScreen(KeysInTurn[None]):
     """Choose a flow file and a profile, fill in the parameters, see the job script, submit."""
 
     CSS_PATH = "newrun.tcss"
@@ -117,7 +117,7 @@ class NewRunScreen(Screen[None]):
         self._focus(step)
 
     def _focus(self, step: str) -> None:
-        """At once: what is typed ahead, over a slow line, belongs to the step that is shown."""
+        """At once: the next key belongs to the step that is shown."""
         if step == "what":
             self.set_focus(self._path)
         elif step == "profile":
@@ -131,14 +131,21 @@ class NewRunScreen(Screen[None]):
         self._said.show([(f" {visible(' '.join(text.split()))}", "bold $state-failed" if wrong else "$state-waiting")])
 
     def _do(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
-        """One piece of work at a time; its errors stand in the line above the keys, and nothing entered is lost."""
+        """One piece of work at a time; its errors stand in the line above the keys, and nothing entered is lost.
+
+        Keys typed ahead wait for the step it leads to. The last look must have been seen before a key can submit.
+        """
+        step = self._step
 
         async def alone() -> None:
             self._say(what)
             await self.console.guarded(work, lambda text: self._say(text, wrong=True))
             self._busy = False
+            self.let_go(keep=self._step not in {step, "submit"})
 
         self._busy = True
+        if step != "submit":
+            self.hold()
         start(self, alone, "new run")
 
     def action_next(self) -> None:
@@ -222,7 +229,10 @@ class NewRunScreen(Screen[None]):
         self._do(_LOOKING, self._look)
 
     async def _look(self, probing: str = NEVER) -> None:
+        step = self._step
         lines, well = await look(self.console.session, self.draft, probing=probing)
+        if self._step != step:  # gone back meanwhile
+            return
         self._script.update(Content("\n").join([Content.styled(visible(text), style) for text, style in lines]))
         self._show("submit")
         self._say("" if well else "SLURM would refuse this: see above; escape goes back", wrong=not well)
@@ -290,6 +300,6 @@ class NewRunScreen(Screen[None]):
         self.action_next()
 
     def on_key(self, event: events.Key) -> None:
-        """Enter on the last look says what submits."""
-        if event.key == "enter" and self._step in {"submit", "parameters"}:
+        """Enter where no field takes it: on the last look it says what submits. A field's enter comes by here too."""
+        if event.key == "enter" and self._step in {"submit", "parameters"} and not isinstance(self.focused, Input):
             self.action_next()
