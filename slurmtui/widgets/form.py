@@ -67,7 +67,7 @@ class Form(VerticalScroll):
 
     DEFAULT_CSS = """
     Form { height: 1fr; padding: 0 1; }
-    Form Horizontal { height: 1; }
+    Form Horizontal { height: auto; }
     Form .name { width: 20; }
     Form Input { height: 1; border: none; padding: 0 1; width: 2fr; background: $boost; }
     Form Input:focus { background: $primary-darken-1; }
@@ -147,6 +147,11 @@ class Form(VerticalScroll):
     def _mark_all(self) -> None:
         for field, entry, hint in self._rows:
             wrong = complaint(field, entry.value)
-            choices = f" ({', '.join(field.choices)})" if field.choices else ""
             hint.set_class(bool(wrong), "wrong")
-            hint.update(Content(wrong or f"{field.kind}{choices} {field.help}".strip()))
+            hint.update(Content(wrong or _expected(field)))
+
+
+def _expected(field: Field) -> str:
+    """What may be written into a field, and what it is for."""
+    choices = f" ({', '.join(field.choices)})" if field.choices else ""
+    return " · ".join(part for part in (f"{field.kind}{choices}", field.help) if part)

@@ -14,6 +14,8 @@ from slurmtui.paths import is_readable_file, typed_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from slurmtui.models.run_record import RunRecord
+
 MOST_FILES = 2000
 _DEEPEST = 3
 _LARGEST = 400_000  # bytes: no flow file is larger
@@ -52,6 +54,12 @@ def candidates(folders: Iterable[str], recent: Sequence[str]) -> list[Candidate]
                 found[str(file)] = Candidate(str(file), kind, file.stat().st_mtime)
     order = {path: number for number, path in enumerate(recent)}
     return sorted(found.values(), key=lambda one: (not one.recent, order.get(one.path, 0), -one.changed))
+
+
+def recent_files(records: Iterable[RunRecord]) -> list[str]:
+    """The files of the runs submitted last."""
+    newest = sorted(records, key=lambda record: -record.spec.created)
+    return list(dict.fromkeys(record.spec.entrypoint.rpartition(":")[0] for record in newest))[:10]
 
 
 def typed_file(text: str) -> str:

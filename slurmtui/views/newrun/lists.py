@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmtui.control.submit import NO_PROFILE
+from slurmtui.models.amounts import counted
 from slurmtui.models.text import visible
 from slurmtui.views.format import clock
 from slurmtui.widgets.columns import Column
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from slurmtui.views.newrun.found import Candidate
     from slurmtui.views.newrun.work import Draft
     from slurmtui.widgets.lines import Cell
+
+NO_FILE = "No flow file found here: type a path, or name folders under  flows:  in the config"
+NO_MATCH = "No file of the list has this in its path: enter takes it for the path of a file"
 
 FILE_COLUMNS = (
     Column("file", "FILE", 0, weight=2, min_width=14, max_width=34, cut="middle", priority=100),
@@ -88,5 +92,5 @@ def profiles(config: Config, draft: Draft) -> Listed:
 def _profile_cells(profile: Profile) -> Sequence[Cell]:
     jobs = f"{profile.adapt.minimum}–{profile.adapt.maximum}" if profile.adapt else str(profile.workers or 1)  # noqa: RUF001 - a range
     nodes = f", {profile.nodes} nodes" if profile.nodes > 1 else ""
-    size = f"{profile.cores} cores, {profile.memory}{nodes} {profile.gres or ''}"
+    size = f"{counted(profile.cores, 'core')}, {profile.memory}{nodes} {profile.gres or ''}"
     return (visible(profile.name), visible(profile.partition or "default"), jobs, visible(size), profile.walltime)

@@ -17,8 +17,8 @@ from slurmtui.control.preflight import ALWAYS, NEVER
 from slurmtui.control.submit import NO_PROFILE
 from slurmtui.models.text import visible
 from slurmtui.views.newrun import lists
-from slurmtui.views.newrun.found import Candidate, candidates, typed_file
-from slurmtui.views.newrun.steps import step_before, step_keys, title_pieces
+from slurmtui.views.newrun.found import Candidate, candidates, recent_files, typed_file
+from slurmtui.views.newrun.steps import said_pieces, step_before, step_keys, title_pieces
 from slurmtui.views.newrun.work import Draft, fields_of, inspect, look, submit
 from slurmtui.widgets.bar import Bar
 from slurmtui.widgets.beside import start
@@ -95,16 +95,14 @@ class NewRunScreen(KeysInTurn[None]):
         start(self, self._search, "files")
 
     async def _search(self) -> None:
-        records = self.console.store.snapshot.records.data.values()
-        newest = sorted(records, key=lambda record: -record.spec.created)
-        recent = list(dict.fromkeys(record.spec.entrypoint.rpartition(":")[0] for record in newest))[:10]
+        recent = recent_files(self.console.store.snapshot.records.data.values())
         folders = self.console.session.config.flows or (str(Path.cwd()),)
         self._files = await asyncio.to_thread(candidates, folders, recent)
         self._sift()
 
     def _sift(self) -> None:
         source = lists.files(self._files, self._path.value)
-        self._found.empty_text = "No flow file found here: type a path, or name folders under  flows:  in the config"
+        self._found.empty_text = lists.NO_MATCH if self._path.value.strip() else lists.NO_FILE
         self._found.set_source(source, index_of=source.index_of)
 
     # --- the steps
@@ -113,12 +111,8 @@ class NewRunScreen(KeysInTurn[None]):
         self._step = step
         self.query_one("#steps", ContentSwitcher).current = step
         self._title.show(title_pieces(self.draft, step))
-        self._keys.show(step_keys(step))
-        self._focus(step)
-
-    def _focus(self, step: str) -> None:
-        """At once: the next key belongs to the step that is shown."""
-        if step == "what":
+        self._keys.show(step_keys(step, self.app.size.width))
+        if step == "what":  # the focus moves at once: the next key belongs to the step that is shown
             self.set_focus(self._path)
         elif step == "profile":
             self.set_focus(self._profiles)
@@ -128,13 +122,10 @@ class NewRunScreen(KeysInTurn[None]):
             self.set_focus(self.query_one("#submit", VerticalScroll))
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
-        self._said.show([(f" {visible(' '.join(text.split()))}", "bold $state-failed" if wrong else "$state-waiting")])
+        self._said.show(said_pieces(text, self.app.size.width - 2, wrong=wrong), layout=True)
 
     def _do(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
-        """One piece of work at a time; its errors stand in the line above the keys, and nothing entered is lost.
-
-        Keys typed ahead wait for the step it leads to. The last look must have been seen before a key can submit.
-        """
+        """One piece of work at a time; its errors are said. Keys typed ahead wait for its step, none submits."""
         step = self._step
 
         async def alone() -> None:
@@ -270,6 +261,10 @@ class NewRunScreen(KeysInTurn[None]):
         self.console.tell(told)
         if self.app.screen is self:  # a dialog may lie over it, which leaving would close instead
             self._leave()
+
+    def on_resize(self) -> None:
+        """Another width has room for other keys."""
+        self._keys.show(step_keys(self._step, self.app.size.width))
 
     def on_screen_resume(self) -> None:
         """What lay over the form when it was submitted is gone."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmtui.models.text import visible
+from slurmtui.models.text import cut_middle, visible
+from slurmtui.views.lines import key_pieces
 
 if TYPE_CHECKING:
     from slurmtui.views.newrun.work import Draft
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
 
 STEPS = ("what", "profile", "parameters", "submit")
 _KEYS = {
-    "what": "type to filter or a path · ↑↓ choose · enter next · esc leave",
-    "profile": "↑↓ choose · enter next · esc back",
-    "parameters": "tab next field · enter next field, at the last: next step · ctrl+n next step · esc back",
-    "submit": "y submit · p try the server from a node (one small job) · esc back",
-}
+    "what": (("type", "to filter or a path"), ("↑↓", "choose"), ("enter", "next"), ("esc", "leave")),
+    "profile": (("↑↓", "choose"), ("enter", "next"), ("esc", "back")),
+    "parameters": (
+        ("enter", "next field, at the last: next step"), ("ctrl+n", "next step"), ("tab", "next field"),
+        ("esc", "back"),
+    ),
+    "submit": (("y", "submit"), ("p", "try the server from a node (one small job)"), ("esc", "back")),
+}  # fmt: skip
+_SAID_LINES = 5
+"""As many lines of the screen as a message may fill, about: where words are broken early it takes one or two more."""
 
 
 def title_pieces(draft: Draft, step: str) -> list[Piece]:
@@ -33,9 +39,15 @@ def title_pieces(draft: Draft, step: str) -> list[Piece]:
     return pieces
 
 
-def step_keys(step: str) -> list[Piece]:
-    """What the keys do in a step."""
-    return [(f" {_KEYS[step]}", "$text-muted")]
+def step_keys(step: str, width: int) -> list[Piece]:
+    """What the keys do in a step: as many as there is room for, and always how to leave it."""
+    return key_pieces(_KEYS[step], width)
+
+
+def said_pieces(text: str, width: int, *, wrong: bool) -> list[Piece]:
+    """A message in a few lines of ``width``; too long, it loses its middle: what is wrong often stands at the end."""
+    shown = cut_middle(visible(" ".join(text.split())), _SAID_LINES * width)
+    return [(shown, "bold $state-failed" if wrong else "$state-waiting")]
 
 
 def step_before(draft: Draft, step: str) -> str | None:
