@@ -64,7 +64,10 @@ class SlurmtuiApp(App[int]):
     """The console."""
 
     CSS_PATH = None
-    CSS = "Input:nocolor > .input--cursor { text-style: reverse; }"
+    CSS = """
+    Input:nocolor > .input--cursor { text-style: reverse; }
+    ModalScreen ToastRack { dock: top; align: right top; margin: 0; }  /* the keys of a dialog stand at its bottom */
+    """
     TITLE = "slurmtui"
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[Any]] = {lambda: ActionProvider}

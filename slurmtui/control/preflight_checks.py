@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from slurmtui import paths
 from slurmtui.config_values import duration
 from slurmtui.control.server_database import file_system, is_network
+from slurmtui.models.amounts import counted
 from slurmtui.models.check import Check, fail, ok, warn
 from slurmtui.models.text import visible
 from slurmtui.profile_limits import compare, mebibytes
@@ -55,7 +56,9 @@ def oddities(profile: Profile) -> list[Check]:
         shared = f"memory: {profile.memory} for {profile.processes} processes is {each:.0f} MB each"
         said.append((f"{shared}, which a worker with Prefect fills by itself", "memory: 1G or more for each process"))
     if profile.processes > profile.cores:
-        said.append((f"processes: {profile.processes} are more than its {profile.cores} cores", "fewer processes"))
+        said.append(
+            (f"processes: {profile.processes} are more than its {counted(profile.cores, 'core')}", "fewer processes")
+        )
     seconds = duration(profile.walltime) or 0
     if seconds < _SHORT:
         said.append((f"walltime: {profile.walltime} is hardly longer than a worker's start", "a longer walltime"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmtui.models.amounts import counted
 from slurmtui.models.text import visible
 from slurmtui.views import format as words
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slurmtui.models.gres import Gres
+    from slurmtui.models.job import Job
     from slurmtui.models.partition_use import GpuUse
     from slurmtui.widgets.lines import Span
 
@@ -30,6 +32,11 @@ def memory(mebibytes: float | None) -> str:
         value /= 1024
     digits = 1 if value < 9.95 and unit != "M" and value != int(value) else 0
     return f"{value:.{digits}f}{unit}"
+
+
+def asked(job: Job) -> str:
+    """``1 node, 8 CPUs, 16G gpu:a100:1``: what a job asks for."""
+    return f"{counted(job.node_count, 'node')}, {counted(job.cpus, 'CPU')}, {job.memory or '?'} {visible(job.gres)}"
 
 
 def of(free: str, total: str) -> str:

@@ -15,6 +15,7 @@ from slurmtui.models.reasons import waiting_words
 from slurmtui.models.text import fit, visible
 from slurmtui.models.values import moment
 from slurmtui.sources.slurm.steps import Steps
+from slurmtui.views import amounts
 from slurmtui.views import format as words
 from slurmtui.views.lines import pairs
 from slurmtui.views.why_lines import request_words
@@ -77,7 +78,7 @@ def _identity(job: Job, told: Told) -> list[list[Piece]]:
     account, qos = visible(job.account) or words.DASH, visible(job.qos) or words.DASH
     fields = dict(reversed(told.detail.fields)) if isinstance(told.detail, JobDetail) else {}
     asks = visible(request_words(request_of(told.detail.fields))) if isinstance(told.detail, JobDetail) else (
-        f"{job.node_count} nodes, {job.cpus} CPUs, {job.memory or '?'} {visible(job.gres)}"
+        amounts.asked(job)
     )  # fmt: skip
     nice = f", nice {fields['Nice']}" if fields.get("Nice", "0") not in {"", "0"} else ""
     priority = f" · priority {job.priority:,}{nice}" if job.priority else ""

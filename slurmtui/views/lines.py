@@ -24,20 +24,21 @@ def tab_line(place: str, words: str, width: int) -> list[Piece]:
     Where there is no room for both, titles become shorter, and then the keys of the other views must do.
     """
     pieces: list[Piece] = []
-    for which, margin in ((2, " "), (3, ""), (0, "")):
-        pieces = _titles(place, which, margin)
+    for here, others, margin in ((2, 2, " "), (2, 3, ""), (3, 3, ""), (2, 0, ""), (3, 0, "")):
+        pieces = _titles(place, here, others, margin)
         if sum(len(text) for text, _ in pieces) + len(words) < width:
             break
     used = sum(len(text) for text, _ in pieces)
     return [*pieces, (f" {words}".rjust(max(0, width - used)), "$text-muted")]
 
 
-def _titles(place: str, which: int, margin: str) -> list[Piece]:
-    """Each view by its key and the title at ``which``; with 0 only the one that is shown has a title."""
+def _titles(place: str, shown: int, others: int, margin: str) -> list[Piece]:
+    """Each view by its key and a title: the one that is shown by that at ``shown``, the others by none with 0."""
     pieces: list[Piece] = []
     for tab in TABS:
         here = tab[1] == place
-        title = f" {tab[which or 3]}" if which or here else ""
+        which = shown if here else others
+        title = f" {tab[which]}" if which else ""
         text = f" {tab[0]}{title}{margin or (' ' if here else '')}"
         pieces.append((text, "bold reverse" if here else "$text-muted"))
     return pieces

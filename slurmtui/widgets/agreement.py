@@ -40,7 +40,6 @@ class AgreementScreen(ModalScreen[Answer], Generic[Answer]):
     AgreementScreen.-slim .answers { layout: vertical; }
     AgreementScreen.-slim Button { margin-left: 0; }
     AgreementScreen.-flat .answers { margin-top: 0; }
-    AgreementScreen.-flat ToastRack { dock: top; align: right top; }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (36, "-broad")]  # noqa: RUF012 - as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (FLAT, "-high")]  # noqa: RUF012 - the same

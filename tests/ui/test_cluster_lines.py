@@ -10,6 +10,7 @@ from slurmtui.control.slurm import TestOnly as Told
 from slurmtui.models.fits import answers
 from slurmtui.models.gres import parse_gres
 from slurmtui.models.history import Lives, PastJob, day_of, day_start
+from slurmtui.models.job import Job
 from slurmtui.models.job_table import QUEUE, JobTable
 from slurmtui.models.node import Node, parse_node_state
 from slurmtui.models.partition_use import ClusterUse, GpuUse, PartitionFacts, partition_uses
@@ -218,6 +219,7 @@ def test_what_my_jobs_hold_by_account_and_qos() -> None:
     }  # fmt: skip
     assert now_words(found["account", "research"]) == "1 run, 4 CPUs, 2 GPUs; 10 wait"
     assert now_words(found["qos", "normal"]) == "10 wait"
+    assert now_words(MyUse(running=1, cpus=1, gpus=1)) == "1 run, 1 CPU, 1 GPU"
 
 
 # --- plots
@@ -276,3 +278,17 @@ def test_tabs_leave_room_for_what_a_view_shows(place: str, width: int) -> None:
     assert all(f" {tab[0]}" in text for tab in TABS)
     (here,) = [piece for piece, style in pieces if "reverse" in style]
     assert any(title in here for title in next(tab[2:] for tab in TABS if tab[1] == place))
+
+
+@pytest.mark.parametrize(
+    ("place", "title", "short"), [("rescue", " ! Rescue ", " ! Resc "), ("clusters", " 9 Clusters ", " 9 Clus ")]
+)
+def test_the_title_is_whole_where_there_is_room_beside_the_other_keys(place: str, title: str, short: str) -> None:
+    assert (title, "bold reverse") in tab_line(place, "", 80)
+    assert (title, "bold reverse") in tab_line(place, "2 need you ", 60)
+    assert (short, "bold reverse") in tab_line(place, "2 need you ", 39)
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 node, 1 CPU, 4G gpu:1"), (2, "2 nodes, 2 CPUs, 4G gpu:1")])
+def test_what_a_job_asks_for_is_counted(count: int, told: str) -> None:
+    assert amounts.asked(Job(id="1", raw_id=1, node_count=count, cpus=count, memory="4G", gres="gpu:1")) == told

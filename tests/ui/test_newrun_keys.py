@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slurmtui.views.newrun.work import Draft
     from tests.ui.conftest import Make
 
-PARAMETERS = (
+PARAMETERS: tuple[ParameterInfo, ...] = (
     ParameterInfo(name="lr", type="number", default=0.1, help="the learning rate, above 0 and below 1."),
     ParameterInfo(name="epochs", type="integer", default=4, help="how often each training sees its data."),
     ParameterInfo(name="note", type="string", default="none"),

@@ -34,7 +34,7 @@ def test_what_is_odd_in_a_profile_is_told_and_a_plain_one_is_not() -> None:
     assert states(checks.oddities(Profile(name="p", memory="2G"))) == [("encryption", "ok")]
     odd = Profile(name="p", memory="600M", processes=2, cores=1, walltime="00:01:00", adapt=Adapt(maximum=3), tls=False)
     told = " ".join(check.what for check in checks.oddities(odd))
-    for word in ("300 MB each", "more than its 1 cores", "hardly longer", "adapt.minimum", "can run code as you"):
+    for word in ("300 MB each", "more than its 1 core", "hardly longer", "adapt.minimum", "can run code as you"):
         assert word in told
     assert all(check.next for check in checks.oddities(odd))
 

@@ -134,3 +134,10 @@ def test_the_page_tells_where_each_task_ran_how_attempts_ended_and_what_was_chan
     assert "not known: accounting: down" in joined
     table = [line for line in shown if line.startswith(("fit", "bad"))]
     assert all(cells(line) <= width + 3 for line in table)
+
+
+def test_one_dask_worker_is_one() -> None:
+    detail = RunDetail(run_id="r", dask=DaskCounts(address="http://x", workers=1))
+    assert any(
+        "Dask: 1 worker, 0 processing" in line for line in text(page(view(), detail, (), NOW, width=80, facts=[]))
+    )

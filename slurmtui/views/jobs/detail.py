@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slurmtui.models.reasons import waiting_words
 from slurmtui.models.text import visible
+from slurmtui.views import amounts
 from slurmtui.views import format as words
 from slurmtui.views.jobs.tally import tally
 from slurmtui.views.lines import pairs
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def group_lines(job: Job, group: JobGroup, ended: Mapping[str, int] | None) -> list[list[Piece]]:
     """An array or het job as a whole: how its parts stand, and what each of them asks for."""
-    of_each = f"{job.node_count} nodes, {job.cpus} CPUs, {job.memory or '?'} {visible(job.gres)}"
+    of_each = amounts.asked(job)
     waits = visible(waiting_words(group.reason)) if group.waiting else ""
     more = f", {group.hidden:,} hidden by the filter" if group.hidden else ""
     if not group.whole:

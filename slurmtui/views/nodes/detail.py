@@ -48,7 +48,7 @@ def job_lines(job: Job) -> list[list[Piece]]:
         [
             ("user", f"{visible(job.user)} · account {visible(job.account) or words.DASH}"),
             ("where", f"{visible(job.partition)} {visible(job.nodes)}"),
-            ("asks for", f"{job.node_count} nodes, {job.cpus} CPUs, {job.memory or '?'} {visible(job.gres)}"),
+            ("asks for", amounts.asked(job)),
             ("time", f"{words.span(job.elapsed)} of {words.span(job.time_limit)}"),
             ("comment", visible(job.comment)),
         ]

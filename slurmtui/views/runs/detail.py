@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmtui.models.text import visible
+from slurmtui.views import amounts
 from slurmtui.views import format as words
 from slurmtui.views.lines import pairs
 from slurmtui.views.runs.page import page
@@ -86,7 +87,7 @@ def _job(job: Job, now: float) -> list[list[Piece]]:
             ("account", visible(job.account)),
             ("qos", visible(job.qos)),
             ("nodes", visible(job.nodes)),
-            ("asks for", f"{job.node_count} nodes, {job.cpus} CPUs, {job.memory or '?'} {visible(job.gres)}"),
+            ("asks for", amounts.asked(job)),
             ("time", f"{words.span(job.elapsed)} of {words.span(job.time_limit)}"),
             ("submitted", words.moment_words(job.submit)),
             ("starts" if job.state == "PENDING" else "started", words.moment_words(job.start)),

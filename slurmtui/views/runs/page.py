@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from slurmtui.models.amounts import counted
 from slurmtui.models.retry import CAUSE_WORDS, difference
 from slurmtui.models.text import fit, visible
 from slurmtui.store.words import last_line
@@ -61,7 +62,7 @@ def _tasks(view: RunView, detail: RunDetail, tasks: Sequence[TaskRun], now: floa
     if detail.dask is not None:
         dask = detail.dask
         erred = f", {dask.erred} erred" if dask.erred else ""
-        told = f"Dask: {dask.workers} workers, {dask.processing} processing, {dask.waiting} waiting{erred}"
+        told = f"Dask: {counted(dask.workers, 'worker')}, {dask.processing} processing, {dask.waiting} waiting{erred}"
         lines += [*([] if lines else _head("task runs")), [(told, "")]]
     lines += [_task(view, task, detail, now, width) for task in newest[:MOST_TASKS]]
     if len(newest) > MOST_TASKS:
@@ -176,8 +177,9 @@ def _of_profile(profile: Profile) -> list[tuple[str, Any]]:
 
 
 def _each(profile: Profile) -> str:
-    cores = f"{profile.cores} core{'s' * (profile.cores != 1)}"
-    return ", ".join(filter(None, (cores, profile.memory, profile.walltime, visible(profile.gres or ""))))
+    return ", ".join(
+        filter(None, (counted(profile.cores, "core"), profile.memory, profile.walltime, visible(profile.gres or "")))
+    )
 
 
 def _shown(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from slurmtui.models.amounts import counted
 from slurmtui.models.gres import tres
 from slurmtui.models.text import visible
 from slurmtui.models.values import seconds
@@ -98,7 +99,7 @@ def now_words(now: MyUse | None) -> str:
     """What my jobs hold: ``3 running, 12 CPUs, 2 GPUs; 40 wait``."""
     if now is None:
         return ""
-    held = f"{now.running:,} run, {now.cpus:,} CPUs" + (f", {now.gpus} GPUs" if now.gpus else "")
+    held = f"{now.running:,} run, {counted(now.cpus, 'CPU')}" + (f", {counted(now.gpus, 'GPU')}" if now.gpus else "")
     waiting = f"{now.waiting:,} wait" if now.waiting else ""
     return "; ".join(part for part in (held if now.running else "", waiting) if part)
 
