@@ -12,7 +12,9 @@ from slurmtui.control.jobs_resubmit import again, submit_again
 from slurmtui.errors import SlurmtuiError
 from slurmtui.models.amounts import counted
 from slurmtui.models.job_again import CHANGED, as_argv, as_text, from_text
+from slurmtui.models.job_again_files import files_words
 from slurmtui.models.job_outcome import Outcome
+from slurmtui.models.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +81,9 @@ async def _ask_changes(context: Context, targets: Targets, found: Sequence[Again
     facts += [job.lost for job in found[:3] if job.lost]
     first = {name: _common(found, name) for name in CHANGED}
     entries = [Entry(name, first[name], _HELP[name]) for name in CHANGED]
-    others = as_text(_others(found[0].options)) if len(found) == 1 else ""
+    kept = _unwritable(found[0].options) if len(found) == 1 else ()
+    facts += [f"{name}: as it was (it holds characters that cannot be typed here)" for name in kept]
+    others = as_text(_others(found[0].options, kept)) if len(found) == 1 else ""
     entries.append(Entry(OTHERS, others, "of sbatch" if len(found) == 1 else "of sbatch, added to those of each job"))
     while True:
         filled = await context.console.dialogs.fill(f"Submit again {targets.title}", facts, entries)
@@ -94,12 +98,17 @@ async def _ask_changes(context: Context, targets: Targets, found: Sequence[Again
             entries = [Entry(entry.name, texts[entry.name], entry.help) for entry in entries]
             continue
         if len(found) == 1:
-            return [[*as_argv(_merged(found[0].options, changed, only=CHANGED)), *typed]]
+            return [[*as_argv(_merged(found[0].options, changed, only=(*CHANGED, *kept))), *typed]]
         return [[*as_argv(_merged(job.options, changed)), *typed] for job in found]
 
 
-def _others(options: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in options.items() if name not in CHANGED}
+def _unwritable(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The options whose values a form would change: with a newline or another control character in them."""
+    return tuple(name for name, value in options.items() if visible(value) != value)
+
+
+def _others(options: Mapping[str, str], kept: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, value in options.items() if name not in {*CHANGED, *kept}}
 
 
 def _common(found: Sequence[Again], name: str) -> str:
@@ -122,10 +131,15 @@ def _question(
     new = "a new job" if len(plans) == 1 else "a new job for each"
     facts = [f"{new}, with a number of its own; {targets.title} stays as it is"]
     facts += [f"not {outcome.id}: {outcome.words}" for outcome in list(refused.values())[:4]]
+    held = [job.id for job, argv in plans if "--hold" in argv]
+    facts += [f"held, as before: {names(held)}; H lets what is held go"] if held else []
+    warned = [words for job, argv in plans for words in files_words(job.id, job.shared, argv, job.script)]
+    facts += [visible(words) for words in warned[:4]]
+    facts += [f"… and {counted(len(warned) - 4, 'more file')}"] if len(warned) > 4 else []
     plan = []
     for job, argv in plans[:4]:
         after = " ".join((job.name or "script", *job.arguments))
-        plan.append((f"job {job.id}", f"sbatch {' '.join(argv)} {after}"))
+        plan.append((f"job {job.id}", visible(f"sbatch {' '.join(argv)} {after}")))
     if len(plans) > 4:
         plan.append(("", f"… and {len(plans) - 4} more"))
     count = len(plans)

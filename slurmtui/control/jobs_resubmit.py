@@ -12,12 +12,15 @@ import msgspec
 from slurmtui import paths
 from slurmtui.control.slurm import submit_script
 from slurmtui.errors import CommandError, Refused
-from slurmtui.models.ids import parse_job_id
-from slurmtui.models.job_again import Patterns, arguments_of, array_option, options_in, options_of
+from slurmtui.models.ids import base_id, parse_job_id
+from slurmtui.models.job_again import array_option, options_of, throttled
+from slurmtui.models.job_again_files import Texts, shared_files
+from slurmtui.models.job_again_line import arguments_of, options_in
 from slurmtui.models.records import Field, Layout
 from slurmtui.models.values import known
 from slurmtui.sources.slurm.ask import ask, records_of
 from slurmtui.sources.slurm.detail import row_of
+from slurmtui.sources.slurm.job_values import throttle_of
 from slurmtui.sources.slurm.scripts import NO_SCRIPTS, live_script, stored_script
 
 if TYPE_CHECKING:
@@ -27,14 +30,17 @@ if TYPE_CHECKING:
     from slurmtui.sources.exec import Runner
     from slurmtui.sources.slurm.client import Slurm
 
-STREAMS = Layout(
+_TEXTS = Layout(
     Field("id", "JobArrayID", 1024),
     Field("raw_id", "JobID", 12),
+    Field("name", "Name", 1024, known),
+    Field("comment", "Comment", 4096, known),
+    Field("folder", "WorkDir", 1024, known),
     Field("stdout", "STDOUT", 1024, known),
     Field("stderr", "STDERR", 1024, known),
     Field("stdin", "STDIN", 1024, known),
 )
-"""The patterns of a job's files: what scontrol shows has the old job's number in it."""
+"""What scontrol does not tell as it is: the job's number stands in its paths, its names are made fit for a screen."""
 
 _SUBMITTED = Layout(
     Field("id", "JobID", 64),
@@ -67,6 +73,11 @@ class Again(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     lost: str = ""
 
+    @property
+    def shared(self) -> list[str]:
+        """The files that the job writes to and the new one would write to as well."""
+        return shared_files(self.options, self.script)
+
 
 async def again(slurm: Slurm, job_id: str, *, tasks: str = "") -> Again:
     """Find out how a job is submitted again.
@@ -94,7 +105,9 @@ async def again(slurm: Slurm, job_id: str, *, tasks: str = "") -> Again:
     name, arguments = arguments_of(detail.command, told.get("SubmitLine", ""), files)
     if not arguments and "SubmitLine" not in told and name:  # 24.11 tells them in accounting alone
         name, arguments = arguments_of(detail.command, await _submit_line(slurm, job_id), files)
-    options = options_of(job_id, detail.fields, await _patterns(slurm, job_id), script, tasks=tasks)
+    options = options_of(job_id, detail.fields, await _texts(slurm, job_id), script, tasks=tasks)
+    if "array" in options:
+        options["array"] = await _throttled(slurm, job_id, options["array"])
     return Again(
         id=job_id, script=script, origin=origin, options=options, arguments=tuple(arguments), name=Path(name).name
     )
@@ -130,16 +143,21 @@ def _file(detail: JobDetail) -> bytes:
         raise Refused(message) from error
 
 
-async def _patterns(slurm: Slurm, job_id: str) -> Patterns:
+async def _throttled(slurm: Slurm, job_id: str, array: str) -> str:
+    """The tasks with the array's limit on how many of them run at once."""
+    return array if array.isdigit() else throttled(array, await throttle_of(slurm, base_id(job_id)))
+
+
+async def _texts(slurm: Slurm, job_id: str) -> Texts:
     parsed = parse_job_id(job_id)
     askable = job_id if parsed is None else str(parsed.base)
-    argv = ("squeue", "-h", "-a", "-t", "all", "-j", askable, "-O", STREAMS.asked())
-    records = records_of(STREAMS, await ask(slurm.runner, argv, slurm.timeout))
+    argv = ("squeue", "-h", "-a", "-t", "all", "-j", askable, "-O", _TEXTS.asked())
+    records = records_of(_TEXTS, await ask(slurm.runner, argv, slurm.timeout))
     row = row_of(records, job_id)
     if row is None:
-        return Patterns()
-    whole = {name: "" if records.cut(row, name) else records.value(row, name) for name in ("stdout", "stderr", "stdin")}
-    return Patterns(**whole)
+        return Texts()
+    whole = {name: records.value(row, name) for name in _TEXTS.slots if name != "id" and not records.cut(row, name)}
+    return Texts(**whole)
 
 
 async def _from_accounting(slurm: Slurm, job_id: str) -> Again:
@@ -161,6 +179,8 @@ async def _from_accounting(slurm: Slurm, job_id: str) -> Again:
     array = array_option(job_id, script)
     if array:
         options["array"] = array
+    if shared_files(options, script):
+        options["open-mode"] = "append"
     how = f"read from the line it was submitted with: {submitted}" if submitted else "not kept by accounting"
     return Again(
         id=job_id, script=script, origin="as accounting keeps it", options=options, arguments=tuple(command[1:]),

@@ -10,70 +10,47 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from slurmtui.models.amounts import limit_words, memory_option
 from slurmtui.models.gres import Gres
 from slurmtui.models.ids import parse_job_id
+from slurmtui.models.job_again_files import output_options, shared_files
 from slurmtui.models.job_request import request_of
 from slurmtui.models.values import Special, known, memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slurmtui.models.job_again_files import Texts
     from slurmtui.models.job_request import JobRequest
 
 _ARRAY_LINE = re.compile(rb"^#SBATCH\s+(?:--array|-a)\b", re.MULTILINE)
 _PER_NODE = re.compile(r"(\d+):")
-_SHORT = {
-    "A": "account", "J": "job-name", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "t": "time", "p": "partition",
-    "q": "qos", "o": "output", "e": "error", "i": "input", "D": "chdir", "C": "constraint", "w": "nodelist",
-    "x": "exclude", "a": "array", "L": "licenses",
-}  # fmt: skip
-_WITH_VALUE = frozenset({
-    *_SHORT.values(), "mem", "mem-per-cpu", "mem-per-gpu", "gres", "gpus", "gpus-per-node", "gpus-per-task",
-    "gpus-per-socket", "cpus-per-gpu", "ntasks-per-node", "ntasks-per-gpu", "comment", "nice", "reservation", "export",
-    "signal", "mail-type", "mail-user", "tmp", "switches", "wckey", "open-mode",
-})  # fmt: skip
-_WITHOUT_VALUE = frozenset({"exclusive", "requeue", "no-requeue", "contiguous", "overcommit", "oversubscribe"})
-_PASSED_OVER = frozenset(
-    {"d", "b", "M", "dependency", "begin", "deadline", "clusters"}
-)  # with a value; not asked again
 CHANGED = ("partition", "time", "mem")
 """Options that a form offers by themselves."""
 
 
-class Patterns(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a job's streams, as patterns (``%j`` in them is the job's number)."""
-
-    stdout: str = ""
-    stderr: str = ""
-    stdin: str = ""
-
-
 def options_of(
-    job_id: str, fields: Sequence[tuple[str, str]], patterns: Patterns, script: bytes, *, tasks: str = ""
+    job_id: str, fields: Sequence[tuple[str, str]], texts: Texts, script: bytes, *, tasks: str = ""
 ) -> dict[str, str]:
     """The options that ask for what the job asked for, by their long names; "" for one without a value.
 
     Args:
         job_id: the job, task, rest of an array or array as a whole.
         fields: of ``scontrol show job``.
-        patterns: where its output goes.
+        texts: its name and comment as they are, and where its output goes.
         script: its batch script.
         tasks: of an array as a whole, the tasks that are known (``0-99``), for when its script does not name them.
     """
     told = {key: known(value) for key, value in reversed(fields)}
     request = request_of(fields)
     found = {
-        "job-name": told.get("JobName", ""),
+        "job-name": texts.name,
         "account": told.get("Account", ""),
         "qos": told.get("QOS", ""),
-        "comment": told.get("Comment", ""),
-        "chdir": told.get("WorkDir", ""),
-        "output": patterns.stdout,
-        "error": patterns.stderr,
-        "input": "" if patterns.stdin == "/dev/null" else patterns.stdin,
+        "comment": texts.comment,
+        "chdir": texts.folder or told.get("WorkDir", ""),
+        **output_options(texts, job_id, script),
+        "input": "" if texts.stdin == "/dev/null" else texts.stdin,
         "array": array_option(job_id, script, tasks),
         **_resources(told, request),
     }
@@ -84,6 +61,10 @@ def options_of(
         wanted["nice"] = told["Nice"]
     if told.get("Requeue") == "0":
         wanted["no-requeue"] = ""
+    if "JobHeld" in told.get("Reason", ""):
+        wanted["hold"] = ""
+    if shared_files(wanted, script):
+        wanted["open-mode"] = "append"
     return wanted
 
 
@@ -131,6 +112,11 @@ def array_option(job_id: str, script: bytes, tasks: str = "") -> str:
     return "" if not tasks or _ARRAY_LINE.search(script) else tasks
 
 
+def throttled(array: str, limit: int | None) -> str:
+    """The tasks with how many of them may run at once."""
+    return f"{array}%{limit}" if limit and "%" not in array else array
+
+
 def _tasks_per_node(told: Mapping[str, str]) -> str:
     found = _PER_NODE.match(told.get("NtasksPerN:B:S:C", ""))
     return found[1] if found is not None and found[1] != "0" else ""
@@ -157,43 +143,3 @@ def from_text(text: str) -> list[str]:
         ValueError: a quotation mark is open.
     """
     return shlex.split(text)
-
-
-def arguments_of(command: str, submit_line: str, exists: Sequence[str]) -> tuple[str, list[str]]:
-    """The script's name and its arguments.
-
-    SLURM joins both with spaces, so that the longest beginning that is a file (one of ``exists``) is taken for the
-    script; where only the name stands (26.05), the arguments are what follows it in the line of the submission.
-    """
-    words = command.split(" ")
-    beginnings = [" ".join(words[:number]) for number in range(len(words), 0, -1)]
-    name = next((text for text in beginnings if text in exists), words[0])
-    rest = command[len(name) :].split()
-    if rest or not submit_line or not name:
-        return name, rest
-    short = name.rpartition("/")[2]
-    place = re.search(rf"(?:^|[\s/]){re.escape(short)}(?=\s|$)", submit_line)
-    return name, [] if place is None else submit_line[place.end() :].split()
-
-
-def options_in(submit_line: str) -> tuple[dict[str, str], list[str]]:
-    """The options of a submission and its script with the arguments, as far as the line tells.
-
-    SLURM keeps the line without quotes: a value with spaces in it is torn. What is not known is left out, and so is
-    what must not be asked for again (a dependency, a begin time, being held).
-    """
-    words = submit_line.split()[1:]
-    found: dict[str, str] = {}
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        if word.startswith("--wrap"):  # what follows is the command that was wrapped, and SLURM keeps it as a script
-            return found, []
-        name, equals, value = word.lstrip("-").partition("=")
-        if not word.startswith("--"):
-            name, value = word[1:2], word[2:]
-        name, has_value = _SHORT.get(name, name), bool(equals or value)
-        if name in _WITH_VALUE | _PASSED_OVER and not has_value:
-            value = words.pop(0) if words else ""
-        if (name in _WITH_VALUE and value) or name in _WITHOUT_VALUE:
-            found[name] = value
-    return found, words

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
+    from slurmtui.control.jobs_resubmit import Again
     from slurmtui.models.job import Job
     from slurmtui.models.job_values import JobValues
     from slurmtui.models.job_why import Why, WhyFacts
@@ -341,6 +342,74 @@ async def test_a_job_is_submitted_again_asking_for_the_same(lab: Lab, eventually
     await eventually(lambda: lab.runs(f"{second}_6"), 30)
     said = await eventually(lambda: [file.read_text() for file in lab.folder.glob("said-*")], 10)
     assert "6 one\n" in said
+
+
+async def _submit_with_default_output(lab: Lab, *options: str, script: bytes) -> str:
+    job_id = await submit_script(lab.runner, script, ("--mem=20", "-t", "10", *options), chdir=lab.folder)
+    lab.ids.append(job_id)
+    return job_id
+
+
+async def _submit_again(lab: Lab, job_id: str, **words: str) -> tuple[str, Again]:
+    job = await again(lab.slurm, job_id, **words)
+    lab.ids.append(await submit_again(lab.runner, job, as_argv(job.options)))
+    return lab.ids[-1], job
+
+
+SAYS = b"#!/bin/sh\necho said by $SLURM_JOB_ID\nsleep 300\n"
+
+
+async def test_a_job_submitted_again_leaves_the_log_of_the_one_that_runs(lab: Lab, eventually: Eventually) -> None:
+    def says(name: str, *ids: str) -> bool:
+        file = lab.folder / name
+        return file.exists() and file.read_text().split("\n")[:-1] == [f"said by {job_id}" for job_id in ids]
+
+    by_itself = await _submit_with_default_output(lab, script=SAYS)
+    fixed = await _submit_with_default_output(lab, "-o", "fixed.out", script=SAYS)
+    in_script = SAYS.replace(b"sh\n", b"sh\n#SBATCH -e in-script.err\n", 1)
+    pattern = await _submit_with_default_output(lab, "-o", "p-%x-%j.out", "-J", "x", script=in_script)
+    await eventually(lambda: says(f"slurm-{by_itself}.out", by_itself), 60)
+    await eventually(lambda: says("fixed.out", fixed), 60)
+    await eventually(lambda: says(f"p-x-{pattern}.out", pattern), 60)
+
+    second, _ = await _submit_again(lab, by_itself)
+    fixed_again, job = await _submit_again(lab, fixed)
+    pattern_again, _ = await _submit_again(lab, pattern)
+    assert job.shared == [f"{lab.folder}/fixed.out"]
+    await eventually(lambda: says(f"slurm-{second}.out", second), 60)
+    await eventually(lambda: says("fixed.out", fixed, fixed_again), 60)
+    await eventually(lambda: says(f"p-x-{pattern_again}.out", pattern_again), 60)
+    assert says(f"slurm-{by_itself}.out", by_itself)
+    assert says(f"p-x-{pattern}.out", pattern)
+
+
+async def test_an_array_submitted_again_keeps_a_file_for_each_task_and_its_throttle(
+    lab: Lab, eventually: Eventually
+) -> None:
+    def files(array: str) -> int:
+        return len(list(lab.folder.glob(f"slurm-{array}_[0-9].out")))
+
+    first = await _submit_with_default_output(lab, "--array=0-5%2", script=SAYS)
+    await eventually(lambda: files(first) == 2, 60)
+    before = {file: file.read_bytes() for file in lab.folder.iterdir()}
+    second, _ = await _submit_again(lab, first, tasks="0-5")
+    one, _ = await _submit_again(lab, f"{first}_1")
+    await eventually(lambda: files(second) == 2, 60)
+    await eventually((lab.folder / f"slurm-{one}_1.out").exists, 60)
+    assert await throttle_of(lab.slurm, second) == 2
+    assert (await lab.jobs(second)).keys() >= {f"{second}_{task}" for task in range(2)}
+    assert {file: file.read_bytes() for file in before} == before
+    assert len(list(lab.folder.iterdir())) == 5
+
+
+async def test_a_held_job_is_submitted_again_held_and_with_its_real_name(lab: Lab) -> None:
+    name, comment = "esc\x1b[31mred", "two\nlines\tand a tab"
+    first = await lab.submit("-H", f"--job-name={name}", f"--comment={comment}")
+    second, job = await _submit_again(lab, first)
+    assert (job.options["job-name"], job.options["comment"]) == (name, comment)
+    found = await lab.runner.run(("squeue", "-h", "-j", second, "-O", "Name:40"))
+    assert found.stdout.decode().rstrip() == name
+    assert (await lab.job(second)).reason == "JobHeldUser"
 
 
 async def test_there_is_nothing_to_submit_again_of_an_interactive_job(lab: Lab) -> None:

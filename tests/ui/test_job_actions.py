@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from slurmtui.atomic import write_private
+from slurmtui.control.jobs_resubmit import Again
 from slurmtui.models.efficiency import StepUsage, Usage
 from slurmtui.models.job import JobDetail
 from slurmtui.models.job_outcome import Outcome
@@ -479,3 +480,35 @@ async def test_read_only_really_removes_every_touch(make_console: Make, sent: Se
             await pilot.press(key)
             await see(pilot, "read-only")
         assert sent.lines == []
+
+
+async def test_submitting_again_says_which_file_is_shared_and_submits_the_real_name(
+    make_console: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"job-name": "esc\x1b[31mred", "time": "1:00", "output": "/x.out", "hold": "", "open-mode": "append"}
+    submitted: list[list[str]] = []
+
+    async def again(_: Any, job_id: str, *, tasks: str = "") -> Again:
+        return Again(id=job_id, script=b"#!/bin/sh\n" if not tasks else b"", origin="kept", options=options)
+
+    async def submit_again(_: Any, job: Again, argv: Sequence[str]) -> str:
+        submitted.append([job.id, *argv])
+        return "77"
+
+    monkeypatch.setattr("slurmtui.actions.jobs_resubmit.again", again)
+    monkeypatch.setattr("slurmtui.actions.jobs_resubmit.submit_again", submit_again)
+    async with make_console(picture(), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
+        await ready(pilot, "R")
+        assert "job-name: as it was" in await see(pilot, "Submit again")
+        await asyncio.sleep(DEAF_SECONDS)
+        await pilot.press("enter")
+        text = await see(pilot, "Submit job 11 again")
+        assert "/x.out is job 11's file too: what the new job writes is added" in text
+        assert "held, as before: 11" in text
+        assert "--job-name=esc␛[31mred" in text
+        await agree(pilot, "y")
+        await see(pilot, "submitted: 11 as 77")
+    (argv,) = submitted
+    assert sorted(argv[1:]) == sorted(
+        ["--job-name=esc\x1b[31mred", "--time=1:00", "--output=/x.out", "--hold", "--open-mode=append"]
+    )

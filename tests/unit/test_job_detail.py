@@ -12,7 +12,9 @@ from slurmtui.errors import CommandError
 from slurmtui.models.amounts import counted, limit_words, memory_option, rounded_up, size_words
 from slurmtui.models.efficiency import StepUsage, Usage, efficiency
 from slurmtui.models.gres import shown_gpus
-from slurmtui.models.job_again import Patterns, arguments_of, array_option, as_argv, from_text, options_in, options_of
+from slurmtui.models.job_again import array_option, as_argv, from_text, options_of
+from slurmtui.models.job_again_files import Texts
+from slurmtui.models.job_again_line import arguments_of, options_in
 from slurmtui.models.job_dependency import dependencies_of, parse_dependency
 from slurmtui.models.job_step import ASKED, LiveStep, parse_sstat
 from slurmtui.models.job_table import QUEUE, JobTable
@@ -225,12 +227,13 @@ FIELDS = (
 
 
 def test_a_job_is_asked_for_again_as_it_was() -> None:
-    patterns = Patterns(stdout="/home/a/%j.out", stderr="/home/a/%j.out", stdin="/dev/null")
-    found = options_of("12", FIELDS, patterns, b"#!/bin/sh\n")
+    files = {"stdout": "/home/a/%j.out", "stderr": "/home/a/%j.err", "stdin": "/dev/null"}
+    texts = Texts(raw_id="12", name="a b", comment="it's", folder="/home/a", **files)
+    found = options_of("12", FIELDS, texts, b"#!/bin/sh\n")
     assert found == {
         "job-name": "a b", "partition": "gpu", "account": "research", "qos": "normal", "time": "2:00:00", "nodes": "2",
         "ntasks": "4", "ntasks-per-node": "2", "cpus-per-task": "2", "mem": "64G", "gres": "gpu:a100:2", "gpus": "3",
-        "comment": "it's", "chdir": "/home/a", "output": "/home/a/%j.out", "error": "/home/a/%j.out", "nice": "5",
+        "comment": "it's", "chdir": "/home/a", "output": "/home/a/%j.out", "error": "/home/a/%j.err", "nice": "5",
         "no-requeue": "",
     }  # fmt: skip
     assert "--job-name=a b" in as_argv(found)
