@@ -9,6 +9,7 @@ from slurmtui.actions.jobs_doing import do, done_ids, tell
 from slurmtui.actions.jobs_targets import freeze, plan_of, question, refusal
 from slurmtui.actions.model import Action, Context
 from slurmtui.control.jobs_many import HOLD, HOLD_OF_OTHERS, RELEASE, REQUEUE
+from slurmtui.control.jobs_waiting import waits
 from slurmtui.models.amounts import counted
 
 if TYPE_CHECKING:
@@ -24,14 +25,10 @@ def is_held(job: Job) -> bool:
     return "JobHeld" in job.reason or job.reason in {"JobHoldMaxRequeue", "launch failed requeued held"}
 
 
-def _waits(job: Job) -> bool:
-    return job.state in {"PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT"}
-
-
 def _can_hold(context: Context) -> Callable[[Job], bool]:
     def can(job: Job) -> bool:
         group = context.groups.get(job.id)
-        return _waits(job) if group is None else group.waiting > 0
+        return waits(job) if group is None else group.waiting > 0
 
     return can
 

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 from slurmtui.actions.jobs_doing import count, result_lines
 from slurmtui.actions.jobs_targets import plan_of
 from slurmtui.actions.model import Action, Context, Question
-from slurmtui.control.jobs_many import act
+from slurmtui.control.jobs_many import HOLD, HOLD_OF_OTHERS, act
+from slurmtui.control.jobs_waiting import still_waiting
+from slurmtui.errors import CommandError
 from slurmtui.models.amounts import counted
+from slurmtui.models.job_outcome import Outcome
 
 if TYPE_CHECKING:
-    from slurmtui.models.job_outcome import Outcome
+    from collections.abc import Mapping, Sequence
+
+    from slurmtui.control.jobs_many import Command
+    from slurmtui.session import Session
 
 
 def _cannot_undo(context: Context) -> str:
@@ -37,17 +43,36 @@ async def _undo(context: Context) -> None:
         return
     results: dict[str, Outcome] = {}
     for command, ids in last.undo:
-        for job_id, outcome in (await act(console.session.runner, command, ids)).items():
+        for job_id, outcome in (await _bring_back(console.session, command, ids)).items():
             before = results.get(job_id)
             results[job_id] = before if before is not None and before.kind == "failed" else outcome
     console.journal.undone(last)
     console.store.kick("queue")
-    failed = count(results, "failed")
-    if failed:
+    _tell(context, last.words, results)
+
+
+async def _bring_back(session: Session, command: Command, ids: Sequence[str]) -> dict[str, Outcome]:
+    """One of the commands; only what waits still is held, for SLURM would call a running job held and let it run."""
+    if command not in {HOLD, HOLD_OF_OTHERS}:
+        return await act(session.runner, command, ids)
+    try:
+        waiting, others = await still_waiting(session.slurm, ids)
+    except CommandError as error:
+        return {job_id: Outcome(job_id, "failed", str(error)) for job_id in ids}
+    return {**others, **(await act(session.runner, command, waiting) if waiting else {})}
+
+
+def _tell(context: Context, words: str, results: Mapping[str, Outcome]) -> None:
+    console, failed, gone = context.console, count(results, "failed"), count(results, "gone")
+    if failed == len(results) == 1:
+        (outcome,) = results.values()
+        console.tell(f"Not undone: {words}: {outcome.words}", severity="error")
+    elif failed:
         console.dialogs.page(f"{failed:,} of {len(results):,} not undone", result_lines(results.values(), "undone"))
         console.tell(f"{counted(failed, 'job')} not as before", severity="error")
     else:
-        console.tell(f"Undone: {last.words}")
+        ended = f"; {counted(gone, 'job')} had ended meanwhile" if gone else ""
+        console.tell(f"Undone: {words}{ended}" if gone < len(results) else f"Nothing to undo{ended}")
 
 
 ACTIONS = (

@@ -20,7 +20,8 @@ from slurmtui.control.jobs_many import (
     update_command,
 )
 from slurmtui.control.jobs_resubmit import again, submit_again
-from slurmtui.control.slurm import submit_script
+from slurmtui.control.jobs_waiting import STARTED, still_waiting
+from slurmtui.control.slurm import cancel_jobs, submit_script
 from slurmtui.errors import CommandError, Refused
 from slurmtui.models.efficiency import efficiency
 from slurmtui.models.job_again import as_argv
@@ -261,6 +262,25 @@ async def test_hold_release_and_back(lab: Lab) -> None:
     assert (await lab.job(plain)).reason == "JobHeldUser"
     await act(lab.runner, RELEASE, [plain])
     assert (await lab.job(plain)).reason != "JobHeldUser"
+
+
+async def test_what_has_started_is_not_held_back(lab: Lab, eventually: Eventually) -> None:
+    array = await lab.submit("-H", "--array=0-5%2")
+    plain = await lab.submit("--begin=now+1hour")
+    await act(lab.runner, RELEASE, [array])
+    await eventually(lambda: lab.runs(f"{array}_1"), 30)
+    waiting, others = await still_waiting(lab.slurm, [array, plain, "99999999"])
+    assert waiting == [f"{array}_[2-5%2]", plain]
+    assert {job_id: outcome.words for job_id, outcome in others.items() if outcome.kind == "failed"} == {
+        f"{array}_0": STARTED, f"{array}_1": STARTED,
+    }  # fmt: skip
+    assert others["99999999"].kind == "gone"
+    assert (await still_waiting(lab.slurm, [f"{array}_[1-3]"]))[0] == [f"{array}_[2,3]"]
+    assert (await still_waiting(lab.slurm, [f"{array}_4", f"{array}_0"]))[0] == [f"{array}_4"]
+    results = await act(lab.runner, HOLD, waiting)
+    assert {outcome.kind for outcome in results.values()} == {"done"}
+    assert (await lab.job(f"{array}_0")).reason != "JobHeldUser"
+    assert (await lab.job(f"{array}_4")).reason == "JobHeldUser"
 
 
 async def test_requeue_begins_again_and_refuses_what_waits(lab: Lab, eventually: Eventually) -> None:

@@ -14,7 +14,7 @@ import pytest
 from slurmtui.atomic import write_private
 from slurmtui.control.jobs_resubmit import Again
 from slurmtui.models.efficiency import StepUsage, Usage
-from slurmtui.models.job import JobDetail
+from slurmtui.models.job import Job, JobDetail
 from slurmtui.models.job_outcome import Outcome
 from slurmtui.models.job_request import JobRequest
 from slurmtui.models.job_step import LiveStep
@@ -156,6 +156,31 @@ async def test_hold_is_undone_by_release(make_console: Make, sent: Sent) -> None
         assert sent.lines == ["scontrol uhold 12", "scontrol release 12"]
         await pilot.press("U")
         await see(pilot, "Nothing was done")
+
+
+async def test_a_release_is_undone_for_what_waits_still_alone(
+    make_console: Make, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = {"13": "RUNNING"}
+
+    async def jobs_by_id(_: Any, ids: Sequence[str]) -> dict[str, Job]:
+        return {job_id: Job(id=job_id, raw_id=int(job_id), state=states[job_id]) for job_id in ids}
+
+    monkeypatch.setattr("slurmtui.sources.slurm.client.Slurm.jobs_by_id", jobs_by_id)
+    async with make_console(picture(), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
+        await ready(pilot, "j", "j")
+        for state, words in (("RUNNING", "Not undone: release job 13: it has started meanwhile"),
+                             ("PENDING", "Undone: release job 13")):  # fmt: skip
+            states["13"] = state
+            await pilot.press("H")
+            await see(pilot, "Release job 13")
+            await agree(pilot, "y")
+            await see(pilot, "released: 13")
+            await pilot.press("U")
+            await see(pilot, "scontrol uhold 13")
+            await agree(pilot, "y")
+            await see(pilot, words)
+        assert sent.lines == ["scontrol release 13", "scontrol release 13", "scontrol uhold 13"]
 
 
 async def test_a_cancel_says_that_it_has_no_way_back(make_console: Make, sent: Sent) -> None:
