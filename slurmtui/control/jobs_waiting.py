@@ -8,7 +8,7 @@ from slurmtui.models.ids import base_id, parse_job_id
 from slurmtui.models.job_outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from slurmtui.models.ids import JobId
     from slurmtui.models.job import Job
@@ -63,7 +63,5 @@ def _sorted_out(job_id: str, parts: Mapping[str, Job]) -> tuple[list[str], list[
 
 def _common_tasks(one: JobId, other: JobId) -> str:
     """The tasks of an array that are in both; "" for none."""
-    if one.base != other.base:
-        return ""
-    tasks: Iterable[int] = set(one.each_task()) & set(other.each_task())
-    return f"{one.base}_[{','.join(map(str, sorted(tasks)))}]" if tasks else ""
+    tasks = sorted(one.common_tasks(other))
+    return f"{one.base}_[{','.join(map(str, tasks))}]" if tasks else ""

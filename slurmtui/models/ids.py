@@ -46,6 +46,18 @@ class JobId(msgspec.Struct, frozen=True):
             return other.task is not None and self._holds_task(other.task)
         return True
 
+    def common_tasks(self, other: JobId) -> set[int]:
+        """The tasks of an array that both name by their numbers."""
+        if self.base != other.base:
+            return set()
+        return set(self.own_tasks()) & set(other.own_tasks())
+
+    def own_tasks(self) -> Iterator[int]:
+        """The numbers of its tasks; none of an array as a whole."""
+        if self.task is not None:
+            yield self.task
+        yield from self.each_task()
+
     def _holds_task(self, task: int) -> bool:
         return any(first <= task <= last and (task - first) % step == 0 for first, last, step in self.tasks)
 

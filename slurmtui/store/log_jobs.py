@@ -19,6 +19,7 @@ from slurmtui.store.log_outputs import BEGUN, family, files_of, outputs_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slurmtui.models.ids import JobId
     from slurmtui.models.job import JobDetail
     from slurmtui.session import Session
     from slurmtui.store.log_merge import Found
@@ -35,7 +36,7 @@ class JobsLog(JobStream):
 
     Args:
         session: whom to ask.
-        ids: jobs as squeue shows them; an array's number means all of its tasks.
+        ids: jobs as squeue shows them; an array's number means all of its tasks, ``7_[0-2]`` these three.
         lines: how many of each file's last lines to begin with; None for all.
         aside: a folder whose files are read by somebody else; without it the jobs are asked for again and again.
         keep_up: leave out what was written faster than it can be shown, and say so.
@@ -57,7 +58,9 @@ class JobsLog(JobStream):
         super().__init__(lines)
         self._unanswered = ""
         self._session = session
-        self._ids = list(ids)
+        self._ids: list[str] = []
+        self._spans: dict[str, list[JobId]] = {}  # by an array's number: the tasks that are meant, where not all are
+        self._take(ids)
         self._aside = aside
         self._keep_up = keep_up
         self._files: dict[str, FileLines] = {}
@@ -75,8 +78,25 @@ class JobsLog(JobStream):
 
     def want(self, ids: Sequence[str]) -> None:
         """Follow these jobs as well."""
-        self._ids += ids
+        self._take(ids)
         self._next_question = 0.0
+
+    def _take(self, ids: Sequence[str]) -> None:
+        """SLURM is asked for an array as a whole, also where only some of its tasks are meant."""
+        named = {job_id: parse_job_id(job_id) for job_id in ids}
+        for job_id, parsed in named.items():
+            base = str(parsed.base) if parsed is not None and parsed.tasks else job_id
+            if base == job_id:
+                self._spans.pop(base, None)
+            elif parsed is not None and (base in self._spans or base not in self._ids):
+                self._spans.setdefault(base, []).append(parsed)
+            if base not in self._ids:
+                self._ids.append(base)
+
+    def _is_meant(self, job_id: str) -> bool:
+        parsed = parse_job_id(job_id)
+        spans = None if parsed is None else self._spans.get(str(parsed.base))
+        return parsed is None or spans is None or job_id in self._ids or any(map(parsed.common_tasks, spans))
 
     @property
     def failed(self) -> bool:
@@ -87,7 +107,8 @@ class JobsLog(JobStream):
         """Ask SLURM where the output of the jobs goes, also of those that have begun since, and how they stand."""
         known = self._aside is None and bool(self._files)
         try:
-            details = await outputs_of(self._session, self._ids, BEGUN if known else "all")
+            found = await outputs_of(self._session, self._ids, BEGUN if known else "all")
+            details = {job_id: detail for job_id, detail in found.items() if self._is_meant(job_id)}
             first = not self._states
             self._states.update({job_id: detail.state for job_id, detail in details.items()})
             await asyncio.to_thread(self._add, details)
@@ -103,8 +124,9 @@ class JobsLog(JobStream):
         """Whether they have all ended; what SLURM has forgotten is looked for where accounting says that it was."""
         if first and details:
             return
-        active = {} if first else await self._session.slurm.jobs_by_id(self._ids)
-        self._states = {job_id: job.state for job_id, job in active.items()} or self._states
+        known = {} if first else await self._session.slurm.jobs_by_id(self._ids)
+        active = [job for job in known.values() if self._is_meant(job.id)]
+        self._states = {job.id: job.state for job in active} or self._states
         if first:
             slurm = self._session.slurm
             for job_id in self._ids[:_MOST_FORGOTTEN]:
@@ -146,6 +168,8 @@ class JobsLog(JobStream):
             return
 
     def _follow(self, path: Path, source: str, job_id: str) -> None:
+        if not self._is_meant(job_id):
+            return
         if path.parent != self._aside and str(path) not in self._files and len(self._files) < _MOST_FILES:
             self._files[str(path)] = FileLines(path, source, job_id, keep_up=self._keep_up)
 

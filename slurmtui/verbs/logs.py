@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from slurmtui.config import load_config
 from slurmtui.errors import Refused, UsageError
+from slurmtui.models.ids import parse_job_id
 from slurmtui.models.text import visible
 from slurmtui.session import open_session
 from slurmtui.store.ended_log import EndedJobLog
@@ -36,7 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "id",
         metavar="ID",
-        help="a run's id (may be cut short) or name; a job's as squeue shows it: 123, 123_4, an array's for all of it",
+        help="a run's id (may be cut short) or name; a job's as squeue shows it: 123, 123_4, 123_[4-6], an array's for "
+        "all of it",
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run or job has ended")
     parser.add_argument(
@@ -117,7 +119,8 @@ async def _view(session: Session, run_id: str) -> RunView:
 
 
 async def _job_log(session: Session, job_id: str, arguments: argparse.Namespace, lines: int | None) -> int:
-    several = await is_array(session, job_id)
+    parsed = parse_job_id(job_id)
+    several = bool(parsed and parsed.tasks) or await is_array(session, job_id)
     log: EndedJobLog | JobsLog = (
         JobsLog(session, [job_id], lines, keep_up=False)
         if several

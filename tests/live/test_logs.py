@@ -118,6 +118,10 @@ async def test_array_that_was_told_no_file(
     assert (code, err) == (0, "")
     told = [json.loads(line) for line in out.splitlines()]
     assert sorted((line["job"], line["text"]) for line in told) == sorted(expected.items())
+    code, out, err = await run_command("logs", "--json", f"{array}_[4-5]")
+    assert (code, err) == (0, "")
+    some = [(line["job"], line["text"]) for line in map(json.loads, out.splitlines())]
+    assert sorted(some) == sorted(expected.items())[1:]
 
     async def nothing(*_: object) -> dict[str, Any]:
         return {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slurmtui.errors import CommandError
+from slurmtui.models.job import JobDetail
 from slurmtui.store import log_jobs
 from slurmtui.store.log_folder import FolderLines
 from slurmtui.store.log_jobs import JobsLog
@@ -45,6 +46,29 @@ async def test_accountings_silence_is_no_end(monkeypatch: pytest.MonkeyPatch) ->
     log.close()
 
 
+async def test_of_a_range_of_tasks_all_are_shown_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    async def outputs_of(_: Any, ids: list[str], *__: Any) -> dict[str, JobDetail]:
+        asked.append(ids)
+        made = {f"7_{task}": JobDetail(id=f"7_{task}", stdout=f"{tmp_path}/{task}") for task in range(6)}
+        return {**made, "8": JobDetail(id="8", stdout=f"{tmp_path}/8")}
+
+    monkeypatch.setattr(log_jobs, "outputs_of", outputs_of)
+    session: Any = SimpleNamespace(slurm=None)
+
+    async def shown(*ids: str) -> str:
+        log = JobsLog(session, ids)
+        await log.ask()
+        log.close()
+        return "".join(sorted(lines.place.rpartition("/")[2] for lines in log.files))
+
+    assert await shown("7_[0-2]", "8") == "0128"
+    assert await shown("7_[0-1,4%1]", "7_5") == "0145" + "8"
+    assert await shown("7", "7_[0-1]") == await shown("7_[0-1]", "7") == "0123458"
+    assert asked[0] == ["7", "8"]
+
+
 async def test_slurm_is_asked_as_often_as_whoever_follows_wishes(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
@@ -53,7 +77,7 @@ async def test_slurm_is_asked_as_often_as_whoever_follows_wishes(monkeypatch: py
         return {"7_1": SimpleNamespace(state="PENDING")}
 
     async def jobs_by_id(*_arguments: object) -> dict[str, Any]:
-        return {"7_1": SimpleNamespace(state="PENDING")}
+        return {"7_1": SimpleNamespace(id="7_1", state="PENDING")}
 
     monkeypatch.setattr(log_jobs, "outputs_of", outputs_of)
     session: Any = SimpleNamespace(slurm=SimpleNamespace(jobs_by_id=jobs_by_id))
