@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from prefect import task
 
+from slurmtui.models.exit_words import signal_words
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -105,7 +107,9 @@ def _why(job_id: str, news: JobNews) -> str:
     """One sentence on how the job ended."""
     words = _WORDS.get(news.state)
     if words is None:
-        words = f"was ended by signal {news.signal}" if news.signal else f"failed with exit code {news.exit_code}"
+        words = (
+            f"was ended by {signal_words(news.signal)}" if news.signal else f"failed with exit code {news.exit_code}"
+        )
     if news.state == "OUT_OF_MEMORY" and news.requested_memory:
         used = f"used {news.used_memory:.0f} of " if news.used_memory else "had "
         words += f" ({used}{news.requested_memory:.0f} MiB)"

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmtui.errors import CommandError
+from slurmtui.models.exit_words import had_no_output
 from slurmtui.models.text import visible
 from slurmtui.sources.slurm.past_output import PastOutput, past_output
 from slurmtui.store.log_files import FileLines
-from slurmtui.store.log_job import JobLog
+from slurmtui.store.log_job import NO_OUTPUT, JobLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +27,14 @@ class EndedJobLog(JobLog):
         slurm, job_id = self._session.slurm, self._job_id
         try:
             found = await past_output(slurm, job_id)
+            ended = (await slurm.ended_jobs([job_id])).get(job_id)
         except CommandError as error:
             self.why_empty = visible(f"SLURM has forgotten job {job_id}, and accounting does not answer: {error}")
             return
         there = await asyncio.to_thread(lambda: [one for one in found.paths if _is_there(Path(one[0]))])
-        self._look_at(found, there)
+        self._look_at(found, there, had_none=ended is not None and had_no_output(f"{ended.exit_code}:{ended.signal}"))
 
-    def _look_at(self, found: PastOutput, there: Sequence[tuple[str, str]]) -> None:
+    def _look_at(self, found: PastOutput, there: Sequence[tuple[str, str]], *, had_none: bool) -> None:
         if there:
             self.failed = False
             self._files = [
@@ -41,7 +43,7 @@ class EndedJobLog(JobLog):
         elif found.paths:
             self.why_empty = visible(
                 f"SLURM has forgotten job {self._job_id}. Its output would be in {found.paths[0][0]} ({found.how}), "
-                "but no such file is to be seen from here."
+                f"but no such file is to be seen from here.{NO_OUTPUT if had_none else ''}"
             )
         else:
             self.why_empty = visible(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmtui.models.exit_words import code_words
 from slurmtui.models.reasons import waiting_words
 from slurmtui.models.retry import CAUSE_WORDS
 from slurmtui.models.run_record import DriverRecord, DriverStatus, LaunchRecord
@@ -158,7 +159,7 @@ def ended_words(job: EndedJob, *, with_run: bool = False) -> str:
     sizes = used_of(job.max_rss, job.requested_memory)
     details = [f"used {sizes}" if job.max_rss is not None else f"had {sizes}"] if sizes else []
     if job.exit_code or job.signal:
-        details.append(f"exit code {job.exit_code}:{job.signal}")
+        details.append(f"exit code {code_words(f'{job.exit_code}:{job.signal}')}")
     return visible(f"{' '.join(parts)}{''.join(', ' + detail for detail in details)} (accounting).")
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from slurmtui import paths
 from slurmtui.errors import CommandError
+from slurmtui.models.exit_words import had_no_output
 from slurmtui.models.job import ACTIVE_STATES
 from slurmtui.models.nodes import first_node
 from slurmtui.models.reasons import waiting_words
@@ -34,6 +35,10 @@ class Elsewhere(NamedTuple):
     path: str
 
 
+NO_OUTPUT = (
+    " It could not be written when the job started (mostly because its folder was not there; SLURM makes none), and so "
+    "the job ended at once (signal 53)."
+)
 _ASK_SECONDS = 15.0
 _SELDOM_SECONDS = 120.0
 _WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"})
@@ -154,6 +159,8 @@ class JobLog(JobStream):
         """What a missing file means, as far as it can be told."""
         if detail is None or not detail.nodes:
             return ""
+        if self.ended and had_no_output(detail.exit_code):
+            return NO_OUTPUT
         if self.ended:
             return f" It has been removed (purged) since the job ended, or is on a disk of {detail.nodes} itself."
         return f" If that is a disk of {detail.nodes} itself, it cannot be read from here."

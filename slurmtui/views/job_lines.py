@@ -8,6 +8,7 @@ import msgspec
 
 from slurmtui.models.amounts import limit_words, size_words
 from slurmtui.models.efficiency import Usage, efficiency
+from slurmtui.models.exit_words import code_words
 from slurmtui.models.job import Job, JobDetail
 from slurmtui.models.job_dependency import Branch
 from slurmtui.models.job_request import request_of
@@ -218,7 +219,7 @@ def usage_lines(usage: Usage | str | None) -> list[list[Piece]]:
     hours = f"{found.cpu_hours:.1f} CPU-hours" if found.cpu_hours is not None else ""
     cards = f", {found.gpu_hours:.1f} GPU-hours" if found.gpu_hours else ""
     rows = [
-        ("ended", f"{usage.state.lower()}, exit code {usage.exit_code}"),
+        ("ended", f"{usage.state.lower()}, exit code {code_words(usage.exit_code)}"),
         ("CPUs", _share(found.cpu_share, f"{found.cpus_busy or 0:.1f} of {usage.cpus} busy on average")),
         ("memory", _share(found.memory_share, f"{size_words(found.memory_used or 0)} of {asked}")),
         ("time", _share(found.time_share, f"{limit_words(usage.elapsed or 0)} of {limit_words(usage.time_limit)}")),

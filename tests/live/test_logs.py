@@ -18,6 +18,7 @@ from slurmtui.errors import CommandError
 from slurmtui.sources.files.elsewhere import read_elsewhere
 from slurmtui.sources.slurm.past_output import past_outputs
 from slurmtui.store import log_jobs
+from slurmtui.store.ended_log import EndedJobLog
 from slurmtui.store.log_follow import follow_job
 from slurmtui.store.log_stream import JobLog
 
@@ -106,6 +107,30 @@ async def test_array_task_one_file_for_both_and_controls(session: Session, tmp_p
     assert texts(entries, "out") == ["task 4", "\x1b[31mred\x1b[0m \x1b]52;c;eA==\x07 [/b] 日本"]
     code, out, _ = await run_command("logs", f"{array}_4")
     assert (code, out) == (0, "task 4\nred ␛]52;c;eA==␇ [/b] 日本\n")
+
+
+async def test_job_whose_output_has_no_folder(
+    session: Session, tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = await submit(session, tmp_path, "sleep 300", "-o", "no-folder/x.out")
+    log = EndedJobLog(session, job_id)
+
+    async def has_said_why() -> bool:
+        log.ask_every(0)
+        await log.read_new()
+        return "because its folder was not there" in log.why_empty
+
+    await eventually(has_said_why, 60, "the log tells of the folder")
+    log.close()
+
+    async def nothing(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr("slurmtui.sources.slurm.client.Slurm.job_detail", nothing)  # as when SLURM has forgotten it
+    log = EndedJobLog(session, job_id)
+    await eventually(has_said_why, 60, "accounting tells of it too")
+    assert log.why_empty.startswith(f"SLURM has forgotten job {job_id}.")
+    log.close()
 
 
 async def test_array_that_was_told_no_file(

@@ -102,6 +102,18 @@ def some_key(pilot: Pilot[Any], job_id: str, state: str) -> str:
     return next(job.key for job in jobs if job.id == job_id and job.state == state)
 
 
+async def test_a_job_whose_output_had_no_folder_says_so(make: Callable[..., PaintedApp]) -> None:
+    async with make().run_test(size=(160, 50), notifications=True) as pilot:
+        whole = some_history()
+        job = msgspec.structs.replace(whole.jobs[0], id="990", raw_id="990", state="FAILED", exit_code=0, signal=53)
+        side_of(pilot).paint["history"] = msgspec.structs.replace(whole, jobs=(job,))
+        await pilot.press("5")
+        text = await see(pilot, "990")
+        assert "signal 53 (output could not be opened)" in line_of(text, "990")
+        await pilot.press("d", "down")
+        await see(pilot, "FAILED · signal 53 (output could not be opened)")
+
+
 async def test_accounting_that_is_off_is_one_sentence(make: Callable[..., PaintedApp]) -> None:
     async with make().run_test(size=(100, 30), notifications=True) as pilot:
         sentence = "Accounting is off on this cluster: SLURM keeps no record of jobs that have ended."

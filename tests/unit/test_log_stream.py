@@ -339,6 +339,7 @@ async def test_job_whose_stdout_and_stderr_are_one_file_is_read_once(tmp_path: P
         ({"state": "PENDING", "reason": "Resources"}, "Not started: waiting for SLURM: Resources", False),
         ({}, "is not there yet. If that is a disk of n3 itself", False),
         ({"state": "COMPLETED"}, "has been removed (purged) since the job ended", True),
+        ({"state": "FAILED", "exit_code": "0:53"}, "because its folder was not there; SLURM makes none", True),
         ({"stdout": "/dev/null", "stderr": "/dev/null"}, "goes to /dev/null: nothing of it is kept", True),
         ({"stdout": None, "stderr": None}, "SLURM names no output file", True),
     ],

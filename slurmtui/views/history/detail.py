@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slurmtui.models.amounts import counted, size_words
 from slurmtui.models.efficiency import efficiency
+from slurmtui.models.exit_words import signal_words
 from slurmtui.models.text import visible
 from slurmtui.views import amounts
 from slurmtui.views import format as words
@@ -57,7 +58,7 @@ def _spread(values: Sequence[float]) -> str:
 def past_lines(job: PastJob, lives: Lives, told: Usage | str | None, run: str) -> list[list[Piece]]:
     """Everything about one job that has ended; ``told`` is what its steps add, None while that is awaited."""
     style = f"bold ${words.style_of(words.mood_of(job.state))}"
-    ended = f"signal {job.signal}" if job.signal else f"exit code {job.exit_code}"
+    ended = signal_words(job.signal) if job.signal else f"exit code {job.exit_code}"
     lines: list[list[Piece]] = [
         [(f"job {job.id} · {visible(job.name)} · ", "bold"), (visible(job.state), style), (f" · {ended}", "")]
     ]

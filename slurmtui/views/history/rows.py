@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurmtui.models.amounts import counted
+from slurmtui.models.exit_words import signal_words
 from slurmtui.models.history import Lives, PastJob, day_of, day_start
 from slurmtui.models.ids import base_id
 from slurmtui.models.states import normal_state
@@ -190,7 +191,7 @@ def how(job: PastJob, life: int, lives: int) -> Cell:
     if lives > 1:
         parts.append((f"life {life} of {lives}  ", "state-waiting"))
     if job.signal:
-        parts.append((f"signal {job.signal}  ", "state-failed"))
+        parts.append((f"{signal_words(job.signal)}  ", "state-failed"))
     elif job.exit_code:
         parts.append((f"exit {job.exit_code}  ", "state-failed"))
     if job.state not in {"COMPLETED", "FAILED"}:

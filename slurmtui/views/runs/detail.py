@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmtui.models.exit_words import signal_words
 from slurmtui.models.text import visible
 from slurmtui.views import amounts
 from slurmtui.views import format as words
@@ -105,7 +106,7 @@ def _ended(job: EndedJob) -> list[list[Piece]]:
         [
             ("name", visible(job.name)),
             ("state", visible(job.state)),
-            ("exit code", f"{job.exit_code}" + (f", signal {job.signal}" if job.signal else "")),
+            ("exit code", f"{job.exit_code}" + (f", {signal_words(job.signal)}" if job.signal else "")),
             ("partition", visible(job.partition)),
             ("nodes", visible(job.nodes)),
             ("memory used", memory),

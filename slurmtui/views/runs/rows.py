@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from slurmtui.models.exit_words import signal_words
 from slurmtui.models.run_record import DriverStatus
 from slurmtui.models.run_view import ended_with_run
 from slurmtui.models.text import visible
@@ -224,5 +225,5 @@ def ended_words(job: EndedJob) -> str:
     if job.state == "TIMEOUT" and not isinstance(job.time_limit, Special):
         return f"{state} after {words.coarse(job.time_limit)}"
     if job.state == "FAILED":
-        return f"{state}: exit code {job.exit_code}"
+        return f"{state}: {signal_words(job.signal) if job.signal else f'exit code {job.exit_code}'}"
     return f"{state} on {visible(job.nodes)}" if job.nodes else state
