@@ -104,7 +104,7 @@ async def again(slurm: Slurm, job_id: str, *, tasks: str = "") -> Again:
     files = await asyncio.to_thread(_files_in, detail.command)
     name, arguments = arguments_of(detail.command, told.get("SubmitLine", ""), files)
     if not arguments and "SubmitLine" not in told and name:  # 24.11 tells them in accounting alone
-        name, arguments = arguments_of(detail.command, await _submit_line(slurm, job_id), files)
+        name, arguments = arguments_of(detail.command, await submit_line(slurm, job_id), files)
     options = options_of(job_id, detail.fields, await _texts(slurm, job_id), script, tasks=tasks)
     if "array" in options:
         options["array"] = await _throttled(slurm, job_id, options["array"])
@@ -172,7 +172,7 @@ async def _from_accounting(slurm: Slurm, job_id: str) -> Again:
     names = {"job-name": "name", "partition": "partition", "account": "account", "qos": "qos", "time": "time",
              "constraint": "constraint", "chdir": "folder"}  # fmt: skip
     options = {option: known(told.get(name, "")) for option, name in names.items()}
-    submitted = await _submit_line(slurm, job_id)
+    submitted = await submit_line(slurm, job_id)
     typed, command = options_in(submitted)
     options = {**typed, **{name: value for name, value in options.items() if value and value != "Partition_Limit"}}
     options.pop("array", None)
@@ -189,10 +189,17 @@ async def _from_accounting(slurm: Slurm, job_id: str) -> Again:
     )  # fmt: skip
 
 
-async def _submit_line(slurm: Slurm, job_id: str) -> str:
+async def submit_line(slurm: Slurm, job_id: str) -> str:
     """How it was submitted, where this SLURM tells (21.08 and newer)."""
     try:
         finished = await ask(slurm.runner, ("sacct", "-n", "-X", "-P", "-j", job_id, "-o", "SubmitLine"), slurm.timeout)
     except CommandError:
         return ""
-    return " ".join(finished.stdout.decode("utf-8", "replace").split())
+    return " ".join(_once(finished.stdout.decode("utf-8", "replace").splitlines()).split())
+
+
+def _once(lines: Sequence[str]) -> str:
+    """Accounting tells the line of an array once for each of its tasks."""
+    count = len(lines)
+    sizes = (size for size in range(1, count + 1) if count % size == 0)
+    return "\n".join(next((lines[:size] for size in sizes if lines[:size] * (count // size) == lines), lines))

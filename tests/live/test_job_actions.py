@@ -412,7 +412,8 @@ async def test_an_array_submitted_again_keeps_a_file_for_each_task_and_its_throt
     first = await _submit_with_default_output(lab, "--array=0-5%2", script=SAYS)
     await eventually(lambda: files(first) == 2, 60)
     before = {file: file.read_bytes() for file in lab.folder.iterdir()}
-    second, _ = await _submit_again(lab, first, tasks="0-5")
+    second, job = await _submit_again(lab, first, tasks="0-5")
+    assert job.arguments == ()
     one, _ = await _submit_again(lab, f"{first}_1")
     await eventually(lambda: files(second) == 2, 60)
     await eventually((lab.folder / f"slurm-{one}_1.out").exists, 60)

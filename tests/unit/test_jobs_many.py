@@ -16,7 +16,7 @@ from slurmtui.control.jobs_many import (
     signal_command,
     update_command,
 )
-from slurmtui.control.jobs_resubmit import again
+from slurmtui.control.jobs_resubmit import again, submit_line
 from slurmtui.errors import Refused
 from slurmtui.models.job import Job
 from slurmtui.sources.exec import Runner
@@ -91,6 +91,15 @@ async def test_a_slurm_without_stored_scripts_is_asked_once_and_says_why(fake: F
     assert "21.08" in slurm.lacks[NO_SCRIPTS]
     with pytest.raises(Refused, match=r"has forgotten job 7, and this SLURM keeps no scripts"):
         await again(slurm, "7")
+
+
+async def test_the_line_that_accounting_tells_for_each_task_is_one(fake: Fake) -> None:
+    fake("sacct", r"printf 'sbatch -a 1-3 job.sh 1\nsbatch -a 1-3 job.sh 1\n'")
+    assert await submit_line(Slurm(Runner(), "alice"), "7") == "sbatch -a 1-3 job.sh 1"
+    fake("sacct", r"printf 'sbatch --comment=a\nb job.sh\n'")
+    assert await submit_line(Slurm(Runner(), "alice"), "7") == "sbatch --comment=a b job.sh"
+    fake("sacct", "true")
+    assert await submit_line(Slurm(Runner(), "alice"), "7") == ""
 
 
 async def test_the_script_of_one_of_several_tasks(fake: Fake) -> None:
