@@ -198,7 +198,7 @@ async def submit_line(slurm: Slurm, job_id: str) -> str:
     return " ".join(_once(finished.stdout.decode("utf-8", "replace").splitlines()).split())
 
 
-def _once(lines: Sequence[str]) -> str:
+def _once(lines: list[str]) -> str:
     """Accounting tells the line of an array once for each of its tasks."""
     count = len(lines)
     sizes = (size for size in range(1, count + 1) if count % size == 0)
