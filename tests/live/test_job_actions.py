@@ -21,7 +21,7 @@ from slurmtui.control.jobs_many import (
 )
 from slurmtui.control.jobs_resubmit import again, submit_again
 from slurmtui.control.jobs_waiting import STARTED, still_waiting
-from slurmtui.control.slurm import cancel_jobs, submit_script
+from slurmtui.control.slurm import submit_script
 from slurmtui.errors import CommandError, Refused
 from slurmtui.models.efficiency import efficiency
 from slurmtui.models.job_again import as_argv
