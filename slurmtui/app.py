@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual.app import App
 from textual.binding import Binding
+from textual.events import Key
 
 from slurmtui import keymap
 from slurmtui.actions import registry
@@ -36,6 +37,7 @@ from slurmtui.views.palette import ActionProvider
 from slurmtui.views.rescue.first import FirstLook
 from slurmtui.widgets.beside import start
 from slurmtui.widgets.keys_in_turn import KeysInTurn
+from slurmtui.widgets.line_input import LineInput
 from slurmtui.widgets.narrow import narrow
 from slurmtui.widgets.question import QuestionScreen
 from slurmtui.widgets.steps import StepsScreen
@@ -199,11 +201,21 @@ class SlurmtuiApp(App[int]):
             self._last_key = time.monotonic()
         elif name == "AppBlur":
             self.store.set_pace("idle")
-        if name in {"Key", "Paste"} and not event.is_forwarded:
-            screen = self.screen
-            if isinstance(screen, KeysInTurn) and not screen.takes(event):
-                return
-        await super().on_event(event)
+        typed = name in {"Key", "Paste"} and not event.is_forwarded
+        if typed and isinstance(self.screen, KeysInTurn) and not self.screen.takes(event):
+            return
+        if not typed or not self.app_focus or not await self._typed(event):
+            await super().on_event(event)
+
+    async def _typed(self, event: Any) -> bool:
+        """Into a line that has the focus, at once; False when none has it, or the key means nothing there."""
+        line = self.focused
+        if not isinstance(line, LineInput):
+            return False
+        is_key = isinstance(event, Key)
+        if is_key and await self._check_bindings(event.key, priority=True):
+            return True
+        return line.take(event) or (is_key and await self._check_bindings(event.key))
 
     # --- what actions ask for (the Console protocol)
 

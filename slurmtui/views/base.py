@@ -223,21 +223,21 @@ class ViewScreen(FrameScreen):
 
     @on(Prompt.Typed)
     def _typed(self, event: Prompt.Typed) -> None:
-        if event.purpose == "filter":
+        if event.purpose == self.prompt.purpose == "filter" and event.text == self.prompt.text:  # else one behind it
             self.prompt.complain("" if self.filter.set(event.text) else self.filter.error)
             self.rebuild(self.snapshot)
 
-    @on(Prompt.Entered)
-    def _entered(self, event: Prompt.Entered) -> None:
+    def entered(self, purpose: str, text: str) -> None:
+        """Take the filter, or do what was typed."""
         self.set_focus(self.table)
-        if event.purpose == "filter" and not self.filter.set(event.text):
-            self.prompt.again("filter", "/ ", event.text, self.filter.error)
-        elif event.purpose == "filter":
+        if purpose == "filter" and not self.filter.set(text):
+            self.prompt.again("filter", "/ ", text, self.filter.error)
+        elif purpose == "filter":
             self.changed()
-        elif event.purpose.startswith("log-"):
-            self.entered_in_log(event.purpose, event.text)
+        elif purpose.startswith("log-"):
+            self.entered_in_log(purpose, text)
         else:
-            self.console.command(event.text)
+            self.console.command(text)
 
     def entered_in_log(self, purpose: str, text: str) -> None:
         """Something was typed that concerns the log."""
@@ -262,11 +262,11 @@ class ViewScreen(FrameScreen):
         self.wrong = not self.wrong
         self.changed()
 
-    @on(Prompt.Abandoned)
-    def _abandoned(self, event: Prompt.Abandoned) -> None:
+    def abandoned(self, purpose: str, before: str) -> None:
+        """As it was before the prompt was opened."""
         self.set_focus(self.table)
-        if event.purpose == "filter":
-            self.filter.set(event.before)
+        if purpose == "filter":
+            self.filter.set(before)
             self.changed()
 
     # --- the table

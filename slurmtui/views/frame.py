@@ -63,7 +63,7 @@ class FrameScreen(Screen[None]):
         self.table = VirtualTable(self.columns_for(0), id="table")
         self.pane = Pane()
         self.detail = self.pane.detail
-        self.prompt = Prompt(covers=self.keys, id="prompt")
+        self.prompt = Prompt(covers=self.keys, entered=self.entered, abandoned=self.abandoned, id="prompt")
         self._sought: tuple[str, float] = ("", 0)  # a row to go to as soon as it is there, and until when
 
     @property
@@ -117,6 +117,14 @@ class FrameScreen(Screen[None]):
 
     def log_source(self) -> tuple[str, str, LogSource] | None:
         """Key, name and source of the log of the row under the cursor."""
+        raise NotImplementedError
+
+    def entered(self, purpose: str, text: str) -> None:
+        """Something was typed at the prompt."""
+        raise NotImplementedError
+
+    def abandoned(self, purpose: str, before: str) -> None:
+        """The prompt was left; ``before`` stood in it when it was opened."""
         raise NotImplementedError
 
     def tab_words(self, snapshot: Snapshot) -> str:

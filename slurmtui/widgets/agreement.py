@@ -10,7 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Button, Input
+from textual.widgets import Button
+
+from slurmtui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from textual import events
@@ -36,7 +38,7 @@ class AgreementScreen(ModalScreen[Answer], Generic[Answer]):
     }
     AgreementScreen .answers { height: auto; align-horizontal: right; margin-top: 1; }
     AgreementScreen Button { height: 1; min-width: 8; border: none; margin-left: 2; }
-    AgreementScreen Input { width: 1fr; background: $boost; }
+    AgreementScreen LineInput { width: 1fr; background: $boost; }
     AgreementScreen.-slim .answers { layout: vertical; }
     AgreementScreen.-slim Button { margin-left: 0; }
     AgreementScreen.-flat .answers { margin-top: 0; }
@@ -62,7 +64,8 @@ class AgreementScreen(ModalScreen[Answer], Generic[Answer]):
         no = Button(Content(self._no), id="no", compact=True)
         parts: list[Widget] = [no, Button(Content(f"y  {self._yes}"), id="yes", variant="warning", compact=True)]
         if self._typed:
-            parts = [Input(placeholder=f"type {self._typed} and enter to {self._yes}", id="typed", compact=True), no]
+            wanted = f"type {self._typed} and enter to {self._yes}"
+            parts = [LineInput(placeholder=wanted, id="typed", entered=self._typed_answer), no]
         return Horizontal(*parts, classes="answers")
 
     def on_mount(self) -> None:
@@ -97,12 +100,12 @@ class AgreementScreen(ModalScreen[Answer], Generic[Answer]):
         """A click agrees, and so does enter once the focus was moved there on purpose."""
         self.action_agree()
 
-    @on(Input.Submitted, "#typed")
-    def _typed_answer(self, event: Input.Submitted) -> None:
+    def _typed_answer(self, text: str) -> None:
         if self._deaf:
             return
-        if event.value.strip() == self._typed:
+        if text.strip() == self._typed:
             self.dismiss(self.agreed())
         else:
-            event.input.value = ""
-            event.input.placeholder = f"that was not {self._typed}; escape leaves"
+            line = self.query_one("#typed", LineInput)
+            line.value = ""
+            line.placeholder = f"that was not {self._typed}; escape leaves"

@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
+from slurmtui.widgets.line_input import LineInput
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
@@ -69,8 +71,8 @@ class Form(VerticalScroll):
     Form { height: 1fr; padding: 0 1; }
     Form Horizontal { height: auto; }
     Form .name { width: 20; }
-    Form Input { height: 1; border: none; padding: 0 1; width: 2fr; background: $boost; }
-    Form Input:focus { background: $primary-darken-1; }
+    Form LineInput { height: 1; border: none; padding: 0 1; width: 2fr; background: $boost; }
+    Form LineInput:focus { background: $primary-darken-1; }
     Form .hint { width: 3fr; padding-left: 1; color: $text-muted; }
     Form .wrong { color: $state-failed; }
     """
@@ -78,7 +80,7 @@ class Form(VerticalScroll):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, can_focus=False)
         self.fields: tuple[Field, ...] = ()
-        self._rows: list[tuple[Field, Input, Static]] = []
+        self._rows: list[tuple[Field, LineInput, Static]] = []
 
     def compose(self) -> ComposeResult:
         """A sentence until there are fields."""
@@ -93,11 +95,11 @@ class Form(VerticalScroll):
         if not fields:
             await self.mount(Static(Content(empty)))
         for field in fields:
-            entry = Input(
+            entry = LineInput(
                 field.text,
-                compact=True,
                 suggester=SuggestFromList(field.choices) if field.choices else None,
                 select_on_focus=False,
+                entered=lambda _: self.focus_next_field(),
             )
             hint = Static(classes="hint", markup=False)
             self._rows.append((field, entry, hint))
@@ -134,7 +136,7 @@ class Form(VerticalScroll):
         """Move to the next field; False when this was the last."""
         entries = [entry for _, entry, _ in self._rows]
         focused = self.screen.focused
-        if isinstance(focused, Input) and focused in entries[:-1]:
+        if isinstance(focused, LineInput) and focused in entries[:-1]:
             self.screen.set_focus(entries[entries.index(focused) + 1])
             return True
         return False

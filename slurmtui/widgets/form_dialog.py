@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from slurmtui.widgets.agreement import DEAF_SECONDS
+from slurmtui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,8 @@ class FormDialog(ModalScreen[dict[str, str] | None]):
     FormDialog Horizontal { height: 1; }
     FormDialog .facts { color: $text-muted; margin-bottom: 1; }
     FormDialog .name { width: 16; }
-    FormDialog Input { height: 1; border: none; padding: 0 1; width: 1fr; background: $boost; }
-    FormDialog Input:focus { background: $primary-darken-1; }
+    FormDialog LineInput { height: 1; border: none; padding: 0 1; width: 1fr; background: $boost; }
+    FormDialog LineInput:focus { background: $primary-darken-1; }
     FormDialog #hint { color: $accent; margin-top: 1; }
     FormDialog #keys { color: $text-muted; }
     """
@@ -56,7 +56,7 @@ class FormDialog(ModalScreen[dict[str, str] | None]):
     def __init__(self, title: str, facts: Sequence[str], fields: Sequence[DialogField]) -> None:
         super().__init__()
         self._title, self._facts, self._fields = title, facts, fields
-        self._entries = [Input(field.text, compact=True, select_on_focus=False) for field in fields]
+        self._entries = [LineInput(field.text, select_on_focus=False, entered=self._enter) for field in fields]
         self._opened = time.monotonic()
 
     def compose(self) -> ComposeResult:
@@ -89,8 +89,6 @@ class FormDialog(ModalScreen[dict[str, str] | None]):
         """Leave it; nothing is done."""
         self.dismiss(None)
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _enter(self, _: str) -> None:
         if time.monotonic() - self._opened >= DEAF_SECONDS:
             self.dismiss({field.name: entry.value for field, entry in zip(self._fields, self._entries, strict=True)})

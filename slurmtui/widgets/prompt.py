@@ -13,15 +13,21 @@ from textual.message import Message
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
+from slurmtui.widgets.line_input import LineInput
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.widget import Widget
 
 
 class Prompt(Horizontal):
-    """A prompt that is hidden until it is opened for a purpose (``filter`` or ``command``)."""
+    """A prompt that is hidden until it is opened for a purpose (``filter`` or ``command``).
+
+    What is done with it is told at once, not by a message: the next key may be waiting already, and belongs to what has
+    the focus then. ``entered`` is told the purpose and the text, ``abandoned`` the purpose and the text from before.
+    """
 
     DEFAULT_CSS = """
     Prompt { height: 1; display: none; background: $boost; }
@@ -38,31 +44,29 @@ class Prompt(Horizontal):
         purpose: str
         text: str
 
-    @dataclass
-    class Entered(Message):
-        """Enter was pressed."""
-
-        purpose: str
-        text: str
-
-    @dataclass
-    class Abandoned(Message):
-        """Escape was pressed; ``before`` is the text from before the prompt was opened."""
-
-        purpose: str
-        before: str
-
-    def __init__(self, *, covers: Widget | None = None, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(
+        self,
+        *,
+        entered: Callable[[str, str], object],
+        abandoned: Callable[[str, str], object],
+        covers: Widget | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
         super().__init__(id=id)
-        self._covers = covers
+        self._covers, self._entered, self._abandoned = covers, entered, abandoned
         self.purpose = ""
         self._before = self._complaint = ""
 
     def compose(self) -> ComposeResult:
         """A sign, the input, and room for a complaint."""
         yield Static("", id="sign", markup=False)
-        yield Input(select_on_focus=False, compact=True)
+        yield LineInput(select_on_focus=False, entered=self._enter)
         yield Static("", id="wrong", markup=False)
+
+    @property
+    def text(self) -> str:
+        """What stands in it now."""
+        return self.query_one(LineInput).value
 
     @property
     def is_open(self) -> bool:
@@ -74,7 +78,7 @@ class Prompt(Horizontal):
         self._before = text
         self.query_one("#sign", Static).update(Content(sign))
         self.complain("")
-        field = self.query_one(Input)
+        field = self.query_one(LineInput)
         field.suggester = SuggestFromList(choices, case_sensitive=False) if choices else None
         with self.prevent(Input.Changed):
             field.value = text
@@ -112,7 +116,7 @@ class Prompt(Horizontal):
         """Leave everything as it was before the prompt was opened."""
         purpose = self.purpose
         self.close()
-        self.post_message(self.Abandoned(purpose, self._before))
+        self._abandoned(purpose, self._before)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -120,9 +124,7 @@ class Prompt(Horizontal):
         if self.purpose:
             self.post_message(self.Typed(self.purpose, event.value))
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _enter(self, text: str) -> None:
         purpose = self.purpose
         self.close()
-        self.post_message(self.Entered(purpose, event.value))
+        self._entered(purpose, text)
