@@ -12,6 +12,7 @@ from slurmtui.models.records import PIECE_ROWS, unpadded
 from slurmtui.models.text import visible
 from slurmtui.models.values import known
 from slurmtui.store.job_marks import own_rows
+from slurmtui.store.query_tasks import rows_with_task
 from slurmtui.store.query_terms import LIST_SECONDS, THREAD_SECONDS, Grammar, Term, aliases, in_time
 from slurmtui.store.query_values import WAITING, duration, gpu_reader, instant, memory_in, number, reader
 
@@ -60,8 +61,8 @@ def filter_rows(
     for term in sorted(in_time(terms, seconds), key=lambda one: cost[one.kind]):
         if not rows:
             break
-        test = _test_of(table, term, run_of_job or {})
-        rows = [row for row in rows if test(row) is not term.negated]
+        test, tasks = _test_of(table, term, run_of_job or {}), rows_with_task(table, term, rows)
+        rows = [row for row in rows if test(row) is not term.negated or row in tasks]
     return rows
 
 

@@ -35,7 +35,8 @@ class QueryError(UsageError):
 class Term(msgspec.Struct, frozen=True):
     """One condition. ``kind`` is ``word``, ``regex``, ``text`` (of a field) or ``number`` (of a field).
 
-    ``values`` are the alternatives of a text, in lower case; ``exact`` says that one of them must be the whole field.
+    ``values`` are the alternatives of a text, in lower case, or the one regular expression; ``exact`` says that one of
+    them must be the whole field.
     """
 
     kind: str
@@ -159,7 +160,7 @@ def _regex_word(text: str, at: int) -> tuple[str, int]:
 
 def _term(word: Word, grammar: Grammar) -> Term:
     if word.kind == "regex":
-        return Term("regex", word.negated, pattern=_compiled(word.text))
+        return Term("regex", word.negated, values=(word.text,), pattern=_compiled(word.text))
     match = _FIELD.fullmatch(word.text) if word.kind == "plain" else None
     if match is None:
         return Term("word", word.negated, values=(word.text.casefold(),))

@@ -247,6 +247,16 @@ async def test_filters_as_typed(make_console: Make, text: str, expected: list[st
         assert keys_shown(pilot) == expected
 
 
+@pytest.mark.parametrize("text", ["50_5", "id:50_5"])
+async def test_a_filter_goes_to_a_task_that_waits_in_its_array(make_console: Make, text: str) -> None:
+    async with make_console(picture(ARRAY), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
+        await see(pilot, "sweep")
+        await pilot.press("slash", *text)
+        await until(pilot, lambda: keys_shown(pilot) == ["50"])
+        await pilot.press("enter")
+        await until(pilot, lambda: screen_of(pilot).table.cursor_key == "50_5")
+
+
 async def test_what_is_typed_right_after_the_slash_is_heard(make_console: Make) -> None:
     async with make_console(picture(FEW), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
         await see(pilot, "train-10")

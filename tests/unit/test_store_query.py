@@ -110,6 +110,41 @@ def test_a_task_that_waits_in_the_rest_of_its_array_is_found_by_its_id() -> None
     assert filter_jobs(table, "id=40_5") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("44_12", {"44_[0-199%3]"}),
+        ("id:44_12", {"44_[0-199%3]"}),
+        ("id:44_1", {"44_[0-199%3]", "44_1000"}),
+        ("id:44_199", {"44_[0-199%3]"}),
+        ("44_200", set()),
+        ("44_012", set()),
+        ("44_0", {"44_[0-199%3]"}),
+        ("4_12", {"44_[0-199%3]"}),
+        ("id:4_12", set()),
+        ("144_", {"144_[20-29:3,300]"}),
+        ("144_3", {"144_[20-29:3,300]"}),
+        ("144_21", set()),
+        ("144_23", {"144_[20-29:3,300]"}),
+        ("/^44_1[0-9]$/", {"44_[0-199%3]"}),
+        ("/^44_2[0-9][0-9]$/", set()),
+        ("id:44 !44_12", {"44_[0-199%3]", "44_1000"}),
+    ],
+)
+def test_a_task_is_found_in_the_rest_of_its_array_by_a_part_of_its_id(text: str, found: set[str]) -> None:
+    ids = ("44_[0-199%3]", "44_1000", "144_[20-29:3,300]", "7")
+    table = JobTable(b"".join(row(job_id, raw_id=7, name="x", state="PENDING") for job_id in ids))
+    assert {table.text(number, "id") for number in filter_jobs(table, text)} == found
+
+
+def test_the_tasks_of_huge_arrays_are_found_by_number_in_a_moment_and_by_no_regular_expression() -> None:
+    table = JobTable(row("8_[0-99999]", state="PENDING") + row("9_[0-99999:2]", state="PENDING"))
+    started = time.perf_counter()
+    assert filter_jobs(table, "id:9_77778") == [1]
+    assert filter_jobs(table, "/_7777$/") == []
+    assert time.perf_counter() - started < 0.5
+
+
 def test_jobs_are_found_by_the_name_of_their_run() -> None:
     names = {"2": "brave-otter 1111"}
     assert [TABLE.text(number, "id") for number in filter_jobs(TABLE, "run:otter", None, names)] == ["2"]

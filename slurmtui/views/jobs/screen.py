@@ -10,7 +10,6 @@ import msgspec
 
 from slurmtui.actions.model import Context
 from slurmtui.models.ids import base_id, parse_job_id
-from slurmtui.models.text import visible
 from slurmtui.store.arrange import Wanted
 from slurmtui.views.base import ViewScreen
 from slurmtui.views.jobs.columns import VOLATILE
@@ -20,7 +19,7 @@ from slurmtui.views.jobs.marking import Marking
 from slurmtui.views.jobs.more import More
 from slurmtui.views.jobs.rows import JobRows
 from slurmtui.views.jobs.shape import Shape
-from slurmtui.views.jobs.targets import LazyJobs
+from slurmtui.views.jobs.targets import LazyJobs, log_of, named_task
 from slurmtui.views.jobs.told import count_words, empty_words
 from slurmtui.views.keys import bindings_for
 from slurmtui.widgets.beside import start
@@ -50,7 +49,8 @@ class JobsScreen(ViewScreen):
     HELP = (
         "The SLURM queue. An array or a het job is one row: enter opens it into its tasks, escape closes it; its "
         "numbers are those of one task. What the last poll changed is bold, new jobs are tinted, those that have gone "
-        "are struck out until the next. A job of a flow run names its run in the last column; o goes there."
+        "are struck out until the next. A job of a flow run names its run in the last column; o goes there. The filter "
+        "44_12 goes to that task, also while it waits; /_1[0-9]$/ tries the waiting tasks if no more than 5,000 wait."
     )
 
     def __init__(self) -> None:
@@ -243,6 +243,13 @@ class JobsScreen(ViewScreen):
         else:
             super().back()
 
+    def entered(self, purpose: str, text: str) -> None:
+        """Go to the task that a filter names: it may be one of many that wait in an array."""
+        super().entered(purpose, text)
+        key = named_task(text) if purpose == "filter" else ""
+        if key and self.snapshot.queue.data.names.knows(key):
+            self.seek(key)
+
     def seek(self, key: str) -> None:
         """Go to a job; the array of a task is opened."""
         wanted = parse_job_id(key)
@@ -284,13 +291,4 @@ class JobsScreen(ViewScreen):
 
     def log_source(self) -> tuple[str, str, LogSource] | None:
         """The job's stdout and stderr; of an array or het job those of all its parts, as one log."""
-        from slurmtui.store.ended_log import EndedJobLog  # noqa: PLC0415 - the console starts without paying for it
-        from slurmtui.store.log_jobs import JobsLog  # noqa: PLC0415 - as above
-        from slurmtui.store.log_open import jobs_key  # noqa: PLC0415 - as above
-
-        job, group = self._job(), self._group()
-        if group is not None:
-            return jobs_key([group.id]), f"{group.kind} {group.id}", JobsLog(self.console.session, [group.id])
-        if job is None:
-            return None
-        return f"job:{job.id}", f"job {job.id} {visible(job.name)}", EndedJobLog(self.console.session, job.id)
+        return log_of(self.console.session, self._job(), self._group())
