@@ -330,6 +330,17 @@ async def test_a_tally_takes_the_room_there_is_when_the_terminal_grows(make_cons
         await see(pilot, "2 running · 8 waiting")
 
 
+async def test_the_rows_stand_beneath_their_headings_when_the_terminal_grows(make_console: Make) -> None:
+    """From 130 columns to 160 USER and RUN come back, of which the rows knew nothing until SLURM's next answer."""
+    async with make_console(picture(FEW), view="jobs").run_test(size=(130, 40), notifications=True) as pilot:
+        await see(pilot, "train-10")
+        assert "USER" not in heading_of(pilot)
+        await pilot.resize_terminal(160, 40)
+        await see(pilot, "USER")
+        row = next(line for line in text_of(pilot).splitlines() if "train-10" in line)
+        assert row.index("alice") == heading_of(pilot).index("USER")
+
+
 async def test_the_first_jobs_of_everybody_are_seen_where_the_view_was_left_so(make_console: Make) -> None:
     app = make_console(picture(FEW), view="jobs")
     app.keeper.memory.keep("jobs", ViewState(everyone=True))

@@ -144,7 +144,7 @@ class JobsScreen(ViewScreen):
         self._rows = rows = JobRows(listing, snapshot, names, now, ended=ended, terse=terse)
         empty = {"user": not everyone, "run": not (snapshot.run_of_job or snapshot.cluster_of_job)}
         self.shape.make_room(rows.id_width(), [key for key, says_nothing in empty.items() if says_nothing])
-        rows.columns = [column.key for column in self.table.columns]
+        rows.columns = self.shape.shown
         marked = self._changes.mark(
             rows,
             generation=self._generation,
@@ -156,9 +156,10 @@ class JobsScreen(ViewScreen):
         self.table.set_source(marked, index_of=marked.index_of)
 
     def on_resize(self) -> None:
-        """A tally has more words where there is room."""
+        """A tally has more words where there is room; and the rows have the cells of other columns."""
         super().on_resize()
-        if self._rows is not None and self._rows.terse != (self.size.width < _TERSE):
+        made_for = (self.size.width < _TERSE, self.shape.shown)
+        if self._rows is not None and (self._rows.terse, self._rows.columns) != made_for:
             self._show(self._rows.listing)
 
     def _look(self) -> None:

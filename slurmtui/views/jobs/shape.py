@@ -51,6 +51,11 @@ class Shape:
             keys = tuple(key for key in keys if key not in self._empty)
         return columns(width, keys, widths, wide=self.wide, skip=self._skip)
 
+    @property
+    def shown(self) -> list[str]:
+        """The keys of the columns that the table has now."""
+        return [column.key for column in self._screen.table.columns]
+
     # --- how it was left
 
     def left_as(self, state: ViewState) -> ViewState:
