@@ -226,6 +226,7 @@ class ViewScreen(FrameScreen):
         if event.purpose == self.prompt.purpose == "filter" and event.text == self.prompt.text:  # else one behind it
             self.prompt.complain("" if self.filter.set(event.text) else self.filter.error)
             self.rebuild(self.snapshot)
+            self.paint_tabs()
 
     def entered(self, purpose: str, text: str) -> None:
         """Take the filter, or do what was typed."""

@@ -217,18 +217,19 @@ class FrameScreen(Screen[None]):
         complaint = self.complaint_words(snapshot, now)
         self.complaint.show([(complaint, "bold $state-failed")] if complaint else [])
         self.complaint.display = bool(complaint)
-        self._paint_tabs(snapshot)
+        self.paint_tabs()
         self.paint_keys()
 
     def complaint_words(self, snapshot: Snapshot, now: float) -> str:
         """One sentence when what is shown is old, "" while all is well."""
         return header.complaint(snapshot, now)
 
-    def _paint_tabs(self, snapshot: Snapshot) -> None:
+    def paint_tabs(self) -> None:
+        """The views, and what this one shows."""
         wrong = "  ! only what is wrong" if self.wrong else ""
         marked = f"  {len(self.table.marks):,} marked" if self.table.marks else ""
         sifted = f"  / {self.filter.text}" if self.filter.text else ""
-        self.tabs.show(tab_line(self.PLACE, f"{self.tab_words(snapshot)}{wrong}{sifted}{marked} ", self.size.width))
+        self.tabs.show(tab_line(self.PLACE, f"{self.tab_words(self.snapshot)}{wrong}{sifted}{marked} ", self.size.width))
 
     def paint_keys(self) -> None:
         """The keys that can be used now."""

@@ -247,6 +247,17 @@ async def test_filters_as_typed(make_console: Make, text: str, expected: list[st
         assert keys_shown(pilot) == expected
 
 
+async def test_the_count_is_that_of_the_rows_while_a_filter_is_typed(make_console: Make) -> None:
+    async with make_console(picture(FEW), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
+        await see(pilot, "4 jobs · mine")
+        await pilot.press("slash", *"train")
+        await see(pilot, "2 jobs · mine  / train")
+        await pilot.press(*"-9")
+        await see(pilot, "1 job · mine  / train-9")
+        await pilot.press("escape")
+        await see(pilot, "4 jobs · mine ")
+
+
 @pytest.mark.parametrize("text", ["50_5", "id:50_5"])
 async def test_a_filter_goes_to_a_task_that_waits_in_its_array(make_console: Make, text: str) -> None:
     async with make_console(picture(ARRAY), view="jobs").run_test(size=WIDE, notifications=True) as pilot:
