@@ -229,7 +229,9 @@ class FrameScreen(Screen[None]):
         wrong = "  ! only what is wrong" if self.wrong else ""
         marked = f"  {len(self.table.marks):,} marked" if self.table.marks else ""
         sifted = f"  / {self.filter.text}" if self.filter.text else ""
-        self.tabs.show(tab_line(self.PLACE, f"{self.tab_words(self.snapshot)}{wrong}{sifted}{marked} ", self.size.width))
+        self.tabs.show(
+            tab_line(self.PLACE, f"{self.tab_words(self.snapshot)}{wrong}{sifted}{marked} ", self.size.width)
+        )
 
     def paint_keys(self) -> None:
         """The keys that can be used now."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmtui.models.text import cells
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -26,10 +28,11 @@ def tab_line(place: str, words: str, width: int) -> list[Piece]:
     pieces: list[Piece] = []
     for here, others, margin in ((2, 2, " "), (2, 3, ""), (3, 3, ""), (2, 0, ""), (3, 0, "")):
         pieces = _titles(place, here, others, margin)
-        if sum(len(text) for text, _ in pieces) + len(words) < width:
+        if sum(len(text) for text, _ in pieces) + cells(words) < width:
             break
     used = sum(len(text) for text, _ in pieces)
-    return [*pieces, (f" {words}".rjust(max(0, width - used)), "$text-muted")]
+    gap = " " * max(1, width - used - cells(words))  # in cells: a filter may be in wide characters
+    return [*pieces, (f"{gap}{words}", "$text-muted")]
 
 
 def _titles(place: str, shown: int, others: int, margin: str) -> list[Piece]:

@@ -15,6 +15,7 @@ from slurmtui.models.job_table import QUEUE, JobTable
 from slurmtui.models.node import Node, parse_node_state
 from slurmtui.models.partition_use import ClusterUse, GpuUse, PartitionFacts, partition_uses
 from slurmtui.models.share import Limits
+from slurmtui.models.text import cells
 from slurmtui.models.wish import parse_wish
 from slurmtui.store.my_use import MyUse, my_use
 from slurmtui.views import amounts
@@ -292,3 +293,11 @@ def test_the_title_is_whole_where_there_is_room_beside_the_other_keys(place: str
 @pytest.mark.parametrize(("count", "told"), [(1, "1 node, 1 CPU, 4G gpu:1"), (2, "2 nodes, 2 CPUs, 4G gpu:1")])
 def test_what_a_job_asks_for_is_counted(count: int, told: str) -> None:
     assert amounts.asked(Job(id="1", raw_id=1, node_count=count, cpus=count, memory="4G", gres="gpu:1")) == told
+
+
+@pytest.mark.parametrize("width", [160, 120, 80, 60])
+@pytest.mark.parametrize("sought", ["日本", "日本語のジョブ", "a日", "שלום"])
+def test_what_a_view_shows_has_room_in_wide_characters_too(sought: str, width: int) -> None:
+    text = "".join(piece for piece, _ in tab_line("jobs", f"1 job · mine  / {sought} ", width))
+    assert text.endswith(f"/ {sought} ")
+    assert cells(text) == width
