@@ -24,7 +24,7 @@ from tests.ui.painted_cluster import (
     some_shares,
     with_side,
 )
-from tests.ui.seeing import gone, see
+from tests.ui.seeing import gone, see, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,20 @@ async def test_ended_jobs_by_day_with_arrays_lives_and_runs(make: Callable[..., 
         await pilot.press("z", "slash", *"state:to,oom", "enter")
         await gone(pilot, "909")
         await see(pilot, "901", "960")
+
+
+async def test_a_filter_puts_the_cursor_on_the_first_job_that_matches(make: Callable[..., PaintedApp]) -> None:
+    async with make().run_test(size=(160, 40), notifications=True) as pilot:
+        await pilot.press("5")
+        await see(pilot, "today", "901")
+        table = pilot.app.screen.table  # type: ignore[attr-defined]
+        assert table.cursor_key.startswith("day:")
+        await pilot.press("slash", *"state:to")
+        await gone(pilot, "909")
+        await until(pilot, lambda: table.cursor_key.startswith("past:901"))
+        await pilot.press("enter", "escape")
+        await see(pilot, "909")
+        assert table.cursor_key.startswith("past:901")
 
 
 async def test_from_an_ended_job_to_its_run(make: Callable[..., PaintedApp]) -> None:

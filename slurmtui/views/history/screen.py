@@ -144,7 +144,7 @@ class HistoryScreen(OrderedScreen):
         return lines, lives, len(sifted)
 
     def _show(self, wanted: _Wanted, lines: list[Line], lives: Lives, count: int) -> None:
-        self._shown, self._lives, self._count = wanted, lives, count
+        before, self._shown, self._lives, self._count = self._shown, wanted, lives, count
         self.filter.proved(wanted.filter)
         with_runs = any(job.run_mark for job in wanted.jobs)
         if with_runs != self._with_runs:
@@ -152,6 +152,18 @@ class HistoryScreen(OrderedScreen):
             self.order.apply()
         self._rows = HistoryRows(lines, lives, self._run_name, self._opened, time.time())
         self.table.set_source(self._rows, index_of=self._rows.index_of)
+        if wanted.filter and before is not None and wanted.filter != before.filter:
+            self._to_first_found()
+
+    def _to_first_found(self) -> None:
+        """From the heading of an open day to the first that matches: it is what was sought, and keys are for it."""
+        place = self._rows.index_of(self.table.cursor_key) if self._rows and self.table.cursor_key else None
+        if self._rows is None or place is None:
+            return
+        for line in self._rows.lines[place : place + 2]:
+            if line.kind != "day":
+                self.table.move_to(line.key)
+                return
 
     def _run_name(self, job: PastJob) -> str:
         run_id = run_of(job, self._marks)
