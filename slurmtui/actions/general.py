@@ -66,7 +66,8 @@ ACTIONS = (
     Action("mark", "space", "Mark", "Mark the row; actions then take all marked rows.",
            perform("mark"), ("runs", "jobs"), footer=30, why_not=_needs_row),
     Action("filter", "slash", "Filter",
-           "Show only rows that match: words, !not, state:failed, user:alice, nodes>2, mem>4G, wait>2h, /regex/. "
+           "Show only rows that match: words, !not, state:failed, user:alice, nodes>2, mem>4G, wait>2h, /regex/, "
+           "name:/regex/. "
            ":filter save NAME keeps it under a name, :filter NAME takes it again.",
            perform("filter"), LISTS, footer=31),
     Action("pane", "tab", "Other pane", "Move between the list and the pane below it.", perform("next-pane")),

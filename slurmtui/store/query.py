@@ -1,13 +1,13 @@
 """The filter language of the lists of runs and jobs.
 
-=================== ====================================================================================
+=================== ===================================================================================================
 ``otter gpu``       words: all must be somewhere in the row, whatever their case; ``"two words"`` as one
 ``!debug``          must not be there; ``!`` may stand before every other form as well
 ``state:pd,r``      text of a field: one of these is in it (states by code, or by the beginning of a name)
 ``user=alice``      one of these is the whole field; ``user!=alice`` is not
 ``cpus>8 time<2h``  numbers: ``>`` ``<`` ``>=`` ``<=`` ``=``; durations ``90s 2h 1-00:00``, memory ``4G``
-``/fit-[0-9]+$/``   a regular expression, in any column
-=================== ====================================================================================
+``/fit-[0-9]+$/``   a regular expression, in any column; ``name:/^fit-/`` in a field, ``name=/fit-./`` for all of it
+=================== ===================================================================================================
 
 A word with a ``:`` whose beginning is no field's name is a word.
 """

@@ -39,6 +39,7 @@ GRAMMAR = Grammar(
         "time": ("elapsed", "time"), "elapsed": ("elapsed", "time"), "limit": ("time_limit", "time"),
         "left": ("left", "time"), "wait": ("wait", "time"), "age": ("age", "time"),
     },
+    paths=frozenset({"dir"}),
 )  # fmt: skip
 
 _COLUMNS = {"dir": "work_dir"}
@@ -158,9 +159,9 @@ def _field_test(table: JobTable, term: Term, run_of_job: Mapping[str, str]) -> C
         own = _run_test(table, term.says, run_of_job)
         marked = _column_test(table, "comment", lambda text: text.startswith("slurmtui:") and term.says(text[9:]))
         return lambda row: own(row) or marked(row)
-    if term.field == "id":
+    if term.field == "id" and term.pattern is None:
         return _column_test(table, "id", lambda text: _is_id(text.casefold(), term))
-    if term.field == "state":
+    if term.field == "state" and term.pattern is None:
         return _column_test(table, "state", lambda text: _is_state(text.casefold(), term.values))
     if term.field == "nodes":
         return _column_test(table, "nodes", lambda text: _has_node(text, term))

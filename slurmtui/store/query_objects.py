@@ -58,12 +58,12 @@ class Fields(Generic[Thing]):
     def _holds(self, thing: Thing, term: Term) -> bool:
         if term.kind == "number":
             return term.holds(self._numbers[term.field](thing))
-        if term.kind in {"word", "regex"}:
-            texts = (visible(text) for name in self._words for text in self._texts[name](thing))
-            if term.kind == "regex":
-                return any(map(term.pattern, texts))
+        fields = (term.field,) if term.field else self._words
+        texts = (visible(text) for name in fields for text in self._texts[name](thing))
+        if term.pattern is not None:
+            return any(map(term.pattern, texts))
+        if term.kind == "word":
             return any(term.values[0] in text.casefold() for text in texts)
-        texts = (visible(text) for text in self._texts[term.field](thing))
         if term.field in self._states:
             return any(_is_state(text, term) for text in texts)
         if term.field in self._beginnings and not term.exact:

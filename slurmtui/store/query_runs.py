@@ -36,8 +36,9 @@ def fulfils(view: RunView, terms: Sequence[Term]) -> bool:
 def _holds(view: RunView, term: Term) -> bool:
     if term.kind == "number":
         return term.holds(_number(view, term.field))
-    if term.kind == "regex":
-        return any(term.pattern(text) for field in _WORDS for text in _texts(view, field))
+    if term.pattern is not None:
+        fields = (term.field,) if term.field else _WORDS
+        return any(term.pattern(text) for field in fields for text in _texts(view, field))
     if term.kind == "word":
         word = term.values[0]
         return any(word in text.casefold() for field in _WORDS for text in _texts(view, field))

@@ -25,7 +25,9 @@ def rows_with_task(table: JobTable, term: Term, rows: Iterable[int]) -> set[int]
         return set()
     if term.kind == "word":
         return _named(table, term.values[0], whole_base=False)
-    if term.kind == "text" and term.field == "id" and not term.exact:
+    if term.field == "id" and term.pattern is not None:
+        return _tried(table, term.pattern, rows)
+    if term.field == "id" and not term.exact:
         return {row for value in term.values for row in _named(table, value, whole_base=True)}
     if term.kind == "regex" and "_" in term.values[0]:
         return _tried(table, term.pattern, rows)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _FIELD = re.compile(r"(?P<field>[A-Za-z_]+)(?P<op>>=|<=|!=|[:=<>])(?P<value>.*)", re.DOTALL)
+_MATCHED = re.compile(r"(?P<field>[A-Za-z_]+)(?P<op>!=|[:=])/")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.IGNORECASE)
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _SYMBOLS = {">": "gt", "<": "lt", ">=": "ge", "<=": "le"}
@@ -46,7 +47,7 @@ class Term(msgspec.Struct, frozen=True):
     exact: bool = False
     compare: str = ""
     number: float = 0.0
-    pattern: Any = None  # Pattern; after ``in_time`` a test of a text
+    pattern: Any = None  # Pattern, of a text also; after ``in_time`` a test of a text
 
     def holds(self, value: float | None) -> bool:
         """Whether a number fulfils the comparison; what is not known fulfils none."""
@@ -62,15 +63,22 @@ class Term(msgspec.Struct, frozen=True):
 
     def says(self, text: str) -> bool:
         """Whether the text of the term's field fulfils it."""
+        if self.pattern is not None:
+            matched: bool = self.pattern(text)
+            return matched
         folded = text.casefold()
         return folded in self.values if self.exact else any(value in folded for value in self.values)
 
 
 class Grammar(msgspec.Struct, frozen=True):
-    """The fields of one list: the other names of text fields, and what the numbers of number fields are."""
+    """The fields of one list: the other names of text fields, and what the numbers of number fields are.
+
+    ``paths`` are fields whose text begins with a slash: there it begins no regular expression.
+    """
 
     texts: dict[str, str]  # name or alias -> field
     numbers: dict[str, tuple[str, str]]  # name or alias -> field, "count" | "time" | "memory"
+    paths: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -79,11 +87,16 @@ class Grammar(msgspec.Struct, frozen=True):
 
 
 class Word(msgspec.Struct, frozen=True):
-    """One word of a filter without its ``!`` and quotes. ``kind`` is ``plain``, ``quoted`` or ``regex``."""
+    """One word of a filter without its ``!`` and quotes. ``kind`` is ``plain``, ``quoted`` or ``regex``.
+
+    A regular expression may be for one ``field`` only, and ``whole`` if it is to match all of it.
+    """
 
     text: str
     negated: bool = False
     kind: str = "plain"
+    field: str = ""
+    whole: bool = False
 
 
 def parse(text: str, grammar: Grammar) -> tuple[Term, ...]:
@@ -92,7 +105,7 @@ def parse(text: str, grammar: Grammar) -> tuple[Term, ...]:
     Raises:
         QueryError: a word cannot be understood.
     """
-    return tuple(_term(word, grammar) for word in split(text))
+    return tuple(_term(word, grammar) for word in split(text, grammar))
 
 
 def in_time(terms: Iterable[Term], seconds: float) -> tuple[Term, ...]:
@@ -101,7 +114,7 @@ def in_time(terms: Iterable[Term], seconds: float) -> tuple[Term, ...]:
     PatternTooSlow is raised by the test that takes longer.
     """
     return tuple(
-        msgspec.structs.replace(term, pattern=term.pattern.within(seconds)) if term.kind == "regex" else term
+        msgspec.structs.replace(term, pattern=term.pattern.within(seconds)) if term.pattern is not None else term
         for term in terms
     )
 
@@ -113,11 +126,11 @@ def check_patience(terms: Iterable[Term]) -> None:
         QueryError: one of the regular expressions is such.
     """
     for term in terms:
-        if term.kind == "regex" and term.pattern.slow:
+        if term.pattern is not None and term.pattern.slow:
             raise QueryError(str(too_slow(term.pattern.text, "this list")))
 
 
-def split(text: str) -> list[Word]:
+def split(text: str, grammar: Grammar) -> list[Word]:
     """The words of a filter: blanks in quotes and between slashes are kept; what is not closed is still being typed."""
     words: list[Word] = []
     at, end = 0, len(text)
@@ -126,7 +139,8 @@ def split(text: str) -> list[Word]:
             at += 1
             continue
         negated = text[at] == "!"
-        word, at = _one_word(text, at + negated, negated=negated)
+        begun = at + negated
+        word, at = _field_regex(text, begun, grammar, negated=negated) or _one_word(text, begun, negated=negated)
         if word.text:
             words.append(word)
     return words
@@ -150,6 +164,18 @@ def _one_word(text: str, at: int, *, negated: bool) -> tuple[Word, int]:
     return Word("".join(parts), negated, kind), at
 
 
+def _field_regex(text: str, at: int, grammar: Grammar, *, negated: bool) -> tuple[Word, int] | None:
+    """``name:/^fit-/``; None for anything else, such as a path (``name:/a/b``)."""
+    match = _MATCHED.match(text, at)
+    field = grammar.texts.get(match["field"].lower(), "") if match else ""
+    if match is None or not field or field in grammar.paths:
+        return None
+    source, end = _regex_word(text, match.end())
+    if not text[end : end + 1].strip():
+        return Word(source, negated is not (match["op"] == "!="), "regex", field, match["op"] != ":"), end
+    return None
+
+
 def _regex_word(text: str, at: int) -> tuple[str, int]:
     """A regular expression: up to the next slash that has no backslash before it."""
     close = at
@@ -159,6 +185,11 @@ def _regex_word(text: str, at: int) -> tuple[str, int]:
 
 
 def _term(word: Word, grammar: Grammar) -> Term:
+    if word.kind == "regex" and word.field:
+        pattern = _compiled(word.text)
+        if word.whole:
+            pattern = _compiled(f"^(?:{word.text})$")
+        return Term("text", word.negated, word.field, values=(word.text,), pattern=pattern)
     if word.kind == "regex":
         return Term("regex", word.negated, values=(word.text,), pattern=_compiled(word.text))
     match = _FIELD.fullmatch(word.text) if word.kind == "plain" else None

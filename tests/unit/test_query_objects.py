@@ -85,6 +85,8 @@ def test_nodes(text: str, names: list[str]) -> None:
         ("exit!=0", ["120"]),
         ("run:abc", ["120"]),
         ("fail:now", ["120"]),
+        ("id:/^12_.$/", ["12_3"]),
+        ("state:/^time/", ["120"]),
         ("age<5m", ["12_3"]),
         (f"day={day_of(NOW - 60)} train", ["12_3"]),
     ],

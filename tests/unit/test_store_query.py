@@ -57,6 +57,21 @@ JOBS: dict[str, set[str]] = {
     "name:sweep": {"2"},
     "id:1": {"1", "12"},
     "id=1": {"1"},
+    "name:/^SWEEP$/": {"2"},
+    "name:/e/ !name:/^sweep/": {"3"},
+    "name!=/s.*p/": {"1", "3", "12"},
+    "name=/swe/": set(),
+    "name=/sw|sweep/": {"2"},
+    "name:/^sw": {"2"},
+    "name:/ü.*\\w 名/ cpus>8": {"3"},
+    "name:/a/b": set(),
+    'name:"/sweep/"': set(),
+    "state:/^pend/": {"2"},
+    "id:/^.2$/": {"12"},
+    "nodes:/n2/": {"3"},
+    "run:/^3f/": {"1"},
+    "part:/^gpu$/": {"1"},
+    "dir:/home/": set(),
     "run:3f9a": {"1"},
     "node:gpu1": {"1"},
     "node=n2": {"3"},
@@ -128,6 +143,7 @@ def test_a_task_that_waits_in_the_rest_of_its_array_is_found_by_its_id() -> None
         ("144_23", {"144_[20-29:3,300]"}),
         ("/^44_1[0-9]$/", {"44_[0-199%3]"}),
         ("/^44_2[0-9][0-9]$/", set()),
+        ("id:/^44_1[0-9]$/", {"44_[0-199%3]"}),
         ("id:44 !44_12", {"44_[0-199%3]", "44_1000"}),
     ],
 )
@@ -153,6 +169,7 @@ def test_jobs_are_found_by_the_name_of_their_run() -> None:
 
 WRONG = {
     "/[/": "is no regular expression",
+    "cpus:/8/": "'/8/' is no number",
     "stat:pd": "did you mean 'state'?",
     "cpsu>3": "did you mean 'cpu'?",
     "user>3": "user is no number",
@@ -169,6 +186,11 @@ def test_a_wrong_filter_is_named(text: str) -> None:
         filter_jobs(TABLE, text)
     assert WRONG[text] in str(caught.value)
     assert text.strip("/") in str(caught.value)
+
+
+def test_a_wrong_regular_expression_of_a_field_is_named() -> None:
+    with pytest.raises(QueryError, match=r"/\[/ is no regular expression"):
+        filter_jobs(TABLE, "name:/[/")
 
 
 def test_the_last_good_filter_stays_in_force_while_a_wrong_one_is_typed() -> None:
@@ -224,6 +246,10 @@ RUNS = {
     "done>=6": set(),
     "time>30m": {"brave-otter", "odd-lynx"},
     "/^odd/": {"odd-lynx"},
+    "name:/^odd/": {"odd-lynx"},
+    "flow:/^odd/": set(),
+    "state:/^fail/": {"odd-lynx"},
+    "id:/^0+b/": {"brave-otter"},
 }
 
 
