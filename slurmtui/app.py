@@ -11,7 +11,6 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from textual.app import App
 from textual.binding import Binding
 from textual.events import Key
 
@@ -35,6 +34,7 @@ from slurmtui.views.looks import Looks, line_filters, wants_no_colours
 from slurmtui.views.modes import LATER
 from slurmtui.views.palette import ActionProvider
 from slurmtui.views.rescue.first import FirstLook
+from slurmtui.views.toasts import Toasts
 from slurmtui.widgets.beside import start
 from slurmtui.widgets.keys_in_turn import KeysInTurn
 from slurmtui.widgets.line_input import LineInput
@@ -62,7 +62,7 @@ Answer = TypeVar("Answer")
 _log = logging.getLogger(__name__)
 
 
-class SlurmtuiApp(App[int]):
+class SlurmtuiApp(Toasts):
     """The console."""
 
     CSS_PATH = None
@@ -250,10 +250,6 @@ class SlurmtuiApp(App[int]):
         self.keeper.remember_view(view)
         if key and isinstance(self.screen, ViewScreen):
             self.screen.call_after_refresh(self.screen.seek, key)
-
-    def tell(self, text: str, *, severity: Any = "information") -> None:
-        """One sentence at the edge of the screen; control characters in it are made visible."""
-        self.notify("\n".join(visible(line) for line in text.splitlines()), severity=severity, markup=False, timeout=6)
 
     async def ask(self, question: Question) -> bool:
         """Ask before something is touched."""

@@ -41,6 +41,8 @@ FILTERED: dict[str, Literal["jobs", "runs"]] = {"runs": "runs", "jobs": "jobs"}
 
 SEEK_SECONDS = 20.0
 """How long a row that is not there yet (a run just submitted) is waited for."""
+_LOW = 10
+"""Lines of a terminal below which the rows need the complaint's; the header has a sign for it."""
 PATIENCE = 3.0
 """After so many seconds it is said that the row is not there."""
 
@@ -216,7 +218,7 @@ class FrameScreen(Screen[None]):
         )
         complaint = self.complaint_words(snapshot, now)
         self.complaint.show([(complaint, "bold $state-failed")] if complaint else [])
-        self.complaint.display = bool(complaint)
+        self.complaint.display = bool(complaint) and self.size.height >= _LOW
         self.paint_tabs()
         self.paint_keys()
 

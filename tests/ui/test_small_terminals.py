@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from tests.ui.seeing import gone, see
+from tests.ui.conftest import some_snapshot
+from tests.ui.seeing import gone, see, settled
 
 if TYPE_CHECKING:
     from tests.ui.conftest import Make
@@ -59,3 +62,30 @@ async def test_the_screen_itself_has_no_scroll_bar(make_console: Make, size: tup
         await pilot.pause()
         assert not pilot.app.screen.show_vertical_scrollbar
         assert not set("▁▂▃▄▅▆▇") & set(pilot.app.screen_text())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("size", "told"), [((20, 5), False), ((40, 9), False), ((40, 10), True)])
+async def test_a_complaint_does_not_take_the_last_line_of_the_rows(
+    make_console: Make, size: tuple[int, int], *, told: bool
+) -> None:
+    snapshot = some_snapshot()
+    part = msgspec.structs.replace(snapshot.flow_runs, error="nobody answers", failing_since=time.time() - 60)
+    silent = msgspec.structs.replace(snapshot, flow_runs=part)
+    async with make_console(silent, view="jobs").run_test(size=size, notifications=True) as pilot:
+        await see(pilot, "4711")
+        await settled(pilot)
+        assert ("Prefect: nobody" in pilot.app.screen_text()) is told  # type: ignore[attr-defined]
+
+
+async def test_a_sentence_is_on_screen_once_and_that_of_a_range_until_it_is_complete(make_console: Make) -> None:
+    async with make_console(view="jobs").run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "4711")
+        await pilot.press("v")
+        await see(pilot, "A range begins at 4711")
+        await pilot.press("down", "v")
+        await see(pilot, "2 marked")
+        await gone(pilot, "A range begins", seconds=3)
+        await pilot.press("escape", "escape", "escape", "escape")
+        await see(pilot, "Nothing is open here")
+        await settled(pilot)
+        assert pilot.app.screen_text().count("Nothing is open here") == 1  # type: ignore[attr-defined]

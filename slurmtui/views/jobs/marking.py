@@ -16,7 +16,7 @@ class Marking:
 
     def __init__(self, screen: ViewScreen, listing: Callable[[], Listing | None]) -> None:
         self._screen, self._listing = screen, listing
-        self._anchor = ""
+        self._anchor = self._begun = ""
 
     def doing(self) -> dict[str, Callable[[], None]]:
         """What the screen does at the keys for it."""
@@ -34,9 +34,11 @@ class Marking:
             self._anchor = here
             screen.table.marks |= {here}
             screen.paint_lines()
-            screen.console.tell(f"A range begins at {here}: go to its other end and press v again")
+            self._begun = f"A range begins at {here}: go to its other end and press v again"
+            screen.console.tell(self._begun)
             return
         self._anchor = ""
+        screen.console.take_back(self._begun)
         low, high = sorted((start, end))
         self._mark(_keys_between(listing, low, high))
 
