@@ -65,9 +65,14 @@ def _begins(digits: str, first: int, last: int, step: int) -> bool:
 
 
 def _tried(table: JobTable, holds: Callable[[str], bool], rows: Iterable[int]) -> set[int]:
-    rests = {row: waiting for row in rows if table.names.is_rest(row) and (waiting := table.names.rest(row))}
-    if sum(waiting.count() for waiting in rests.values()) > MOST_TRIED:
-        return set()
+    rests, count = {}, 0
+    for row in rows:
+        waiting = table.names.rest(row) if table.names.is_rest(row) else None
+        if waiting is not None:
+            rests[row] = waiting
+            count += waiting.count()
+        if count > MOST_TRIED:
+            return set()
     return {
         row for row, waiting in rests.items() if any(holds(f"{waiting.base}_{task}") for task in waiting.each_task())
     }
