@@ -12,7 +12,6 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual.binding import Binding
-from textual.events import Key
 
 from slurmtui import keymap
 from slurmtui.actions import registry
@@ -35,9 +34,8 @@ from slurmtui.views.modes import LATER
 from slurmtui.views.palette import ActionProvider
 from slurmtui.views.rescue.first import FirstLook
 from slurmtui.views.toasts import Toasts
+from slurmtui.views.typing_order import TypingOrder
 from slurmtui.widgets.beside import start
-from slurmtui.widgets.keys_in_turn import KeysInTurn
-from slurmtui.widgets.line_input import LineInput
 from slurmtui.widgets.narrow import narrow
 from slurmtui.widgets.question import QuestionScreen
 from slurmtui.widgets.steps import StepsScreen
@@ -62,7 +60,7 @@ Answer = TypeVar("Answer")
 _log = logging.getLogger(__name__)
 
 
-class SlurmtuiApp(Toasts):
+class SlurmtuiApp(TypingOrder, Toasts):
     """The console."""
 
     CSS_PATH = None
@@ -193,7 +191,7 @@ class SlurmtuiApp(Toasts):
         super()._display(screen, narrow(renderable))
 
     async def on_event(self, event: Any) -> None:
-        """A key or the focus wakes the pollers from their idle pace; a key may have to wait for its turn."""
+        """A key or the focus wakes the pollers from their idle pace."""
         name = type(event).__name__
         if name in {"Key", "AppFocus"}:
             if name == "AppFocus" or time.monotonic() - self._last_key > IDLE_SECONDS:
@@ -201,21 +199,7 @@ class SlurmtuiApp(Toasts):
             self._last_key = time.monotonic()
         elif name == "AppBlur":
             self.store.set_pace("idle")
-        typed = name in {"Key", "Paste"} and not event.is_forwarded
-        if typed and isinstance(self.screen, KeysInTurn) and not self.screen.takes(event):
-            return
-        if not typed or not self.app_focus or not await self._typed(event):
-            await super().on_event(event)
-
-    async def _typed(self, event: Any) -> bool:
-        """Into a line that has the focus, at once; False when none has it, or the key means nothing there."""
-        line = self.focused
-        if not isinstance(line, LineInput):
-            return False
-        is_key = isinstance(event, Key)
-        if is_key and await self._check_bindings(event.key, priority=True):
-            return True
-        return line.take(event) or (is_key and await self._check_bindings(event.key))
+        await super().on_event(event)
 
     # --- what actions ask for (the Console protocol)
 

@@ -271,6 +271,10 @@ async def test_jobs_that_another_nice_lets_go_are_held_again_as_they_were(
     async def another_nice(*_: Any, **__: Any) -> dict[str, str]:
         return {"Nice": "5"}
 
+    async def jobs_by_id(_: Any, ids: Sequence[str]) -> dict[str, Job]:
+        return {job_id: Job(id=job_id, raw_id=int(job_id), state="PENDING") for job_id in ids}
+
+    monkeypatch.setattr("slurmtui.sources.slurm.client.Slurm.jobs_by_id", jobs_by_id)
     monkeypatch.setattr("slurmtui.actions.jobs_edit.values_of", values)
     monkeypatch.setattr("slurmtui.actions.jobs_edit._ask_values", another_nice)
     told = [("30", "alice", "Priority"), ("31", "alice", "JobHeldUser"), ("32", "alice", "JobHeldAdmin"),

@@ -24,6 +24,7 @@ from slurmtui.widgets.bar import Bar
 from slurmtui.widgets.beside import start
 from slurmtui.widgets.form import Form
 from slurmtui.widgets.keys_in_turn import KeysInTurn
+from slurmtui.widgets.line_input import LineInput
 from slurmtui.widgets.virtual_table import VirtualTable
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class NewRunScreen(KeysInTurn[None]):
         self._left = False
         self._left_for: tuple[str, str] | None = None  # the view and row to go to when it has been submitted
         self._title, self._keys, self._said = Bar(id="title"), Bar(id="keys"), Bar(id="said")
-        self._path = Input(placeholder="flow file or batch script", id="path", compact=True, select_on_focus=False)
+        self._path = LineInput(placeholder="flow file or batch script", id="path", select_on_focus=False)
         self._found = VirtualTable(lists.FILE_COLUMNS, id="found")
         self._profiles = VirtualTable(lists.PROFILE_COLUMNS, id="profiles")
         self._form = Form(id="form")
@@ -285,9 +286,8 @@ class NewRunScreen(KeysInTurn[None]):
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
+        """Of the path, or of the last field: the form itself goes to the next one."""
         event.stop()
-        if self._step == "parameters" and self._form.focus_next_field():
-            return
         self.action_next()
 
     @on(VirtualTable.RowChosen)
@@ -295,6 +295,6 @@ class NewRunScreen(KeysInTurn[None]):
         self.action_next()
 
     def on_key(self, event: events.Key) -> None:
-        """Enter where no field takes it: on the last look it says what submits. A field's enter comes by here too."""
+        """Enter where no field takes it: on the last look it says what submits."""
         if event.key == "enter" and self._step in {"submit", "parameters"} and not isinstance(self.focused, Input):
             self.action_next()
