@@ -407,7 +407,8 @@ async def test_an_array_submitted_again_keeps_a_file_for_each_task_and_its_throt
     lab: Lab, eventually: Eventually
 ) -> None:
     def files(array: str) -> int:
-        return len(list(lab.folder.glob(f"slurm-{array}_[0-9].out")))
+        """How many tasks of it have said their line."""
+        return sum(bool(file.read_bytes()) for file in lab.folder.glob(f"slurm-{array}_[0-9].out"))
 
     first = await _submit_with_default_output(lab, "--array=0-5%2", script=SAYS)
     await eventually(lambda: files(first) == 2, 60)
