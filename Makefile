@@ -64,8 +64,8 @@ lint: need-python
 	$(BIN)/lint-imports
 
 bench: setup-dev
-	$(BIN)/python -m pytest -m bench tests/bench
 	$(BIN)/python -m tests.bench.console
+	$(BIN)/python -m pytest -m bench tests/bench
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis snapshot_report.html
