@@ -67,8 +67,7 @@ ACTIONS = (
            perform("mark"), ("runs", "jobs"), footer=30, why_not=_needs_row),
     Action("filter", "slash", "Filter",
            "Show only rows that match: words, !not, state:failed, user:alice, nodes>2, mem>4G, wait>2h, /regex/, "
-           "name:/regex/. "
-           ":filter save NAME keeps it under a name, :filter NAME takes it again.",
+           "name:/regex/. :filter save NAME keeps it under a name, :filter NAME takes it again.",
            perform("filter"), LISTS, footer=31),
     Action("pane", "tab", "Other pane", "Move between the list and the pane below it.", perform("next-pane")),
     Action("bigger", "plus", "Bigger pane", "Give the pane below more lines.", perform("bigger")),

@@ -73,8 +73,8 @@ def holds_as_before(rows: Sequence[Target], me: str) -> list[tuple[Command, Sequ
     """What holds these jobs again as they were held: an administrator's hold is not for their user to release."""
     ids: dict[Command, list[str]] = {}
     for row in rows:
-        told = "JobHeldAdmin" in row.job.reason or "JobHeldUser" in row.job.reason
-        by_admin = "JobHeldAdmin" in row.job.reason if told else row.job.user != me
+        by_user = "JobHeldUser" in row.job.reason or row.job.user == me
+        by_admin = "JobHeldAdmin" in row.job.reason or not by_user
         ids.setdefault(HOLD_OF_OTHERS if by_admin else HOLD, []).append(row.id)
     return list(ids.items())
 

@@ -95,6 +95,14 @@ async def set_state(  # noqa: PLR0913, PLR0917 - as the REST API has them
     return await _understood(client, run_id, state_type, answer)
 
 
+async def mark_crashed(client: PrefectClient, run_id: str, what: str, error: BaseException) -> None:
+    """Leave no run behind that waits for ever because of ``error``, which says more than a failure to do this would."""
+    try:
+        await set_state(client, run_id, "CRASHED", f"slurmtui could not {what}: {str(error) or 'it was interrupted'}")
+    except PrefectError:
+        return
+
+
 async def add_labels(client: PrefectClient, run_id: str, labels: Mapping[str, Any]) -> None:
     """Add labels to a run, or change their values; the others stay."""
     await client.request("PATCH", f"/flow_runs/{run_id}/labels", _safe(labels), seconds=_CREATE_SECONDS)

@@ -14,12 +14,12 @@ from slurmtui.control import run_folder
 from slurmtui.control.cost import Cost, cost_of
 from slurmtui.control.end_jobs import tied_jobs
 from slurmtui.control.launch import launch
-from slurmtui.control.prefect import set_state
+from slurmtui.control.prefect import mark_crashed, set_state
 from slurmtui.control.resolve import need_prefect
 from slurmtui.control.retry_change import fixed_by_flow, why_changed
 from slurmtui.control.run_lock import holding
 from slurmtui.control.unbroken import unbroken
-from slurmtui.errors import CommandError, CommandMissing, PrefectError, Refused, SlurmtuiError
+from slurmtui.errors import CommandError, CommandMissing, Refused, SlurmtuiError
 from slurmtui.models.flow_run import RETRYABLE_STATES, FlowRun, TaskRun
 from slurmtui.models.marks import Marks
 from slurmtui.models.profile import Profile
@@ -135,7 +135,7 @@ async def _start(session: Session, plan: RetryPlan, record: RunRecord, profile: 
         await asyncio.to_thread(_make_folder_ready, folder, record, attempt, profile, reason)
         await launch(session, _spec_now(record, profile), folder, attempt)
     except (SlurmtuiError, OSError, asyncio.CancelledError) as error:
-        await _mark_crashed(client, run_id, str(error) or "it was interrupted")
+        await mark_crashed(client, run_id, "start the run again", error)
         raise
 
 
@@ -239,13 +239,6 @@ async def _need_state(
     answer = await set_state(client, run_id, state_type, message, force=force)
     if not answer.accepted:
         raise Refused(f"Prefect does not let the run go to {state_type}; it keeps {answer.state_type}: {answer.reason}")
-
-
-async def _mark_crashed(client: PrefectClient, run_id: str, reason: str) -> None:
-    try:
-        await set_state(client, run_id, "CRASHED", f"slurmtui could not start the run again: {reason}")
-    except PrefectError:
-        return  # what is raised says more
 
 
 def _next_attempt(record: RunRecord) -> int:

@@ -17,12 +17,12 @@ from slurmtui.control import run_folder
 from slurmtui.control.flow_file import inspect_flow_file, validate_parameters
 from slurmtui.control.launch import launch
 from slurmtui.control.plan import check_jobs, check_options, driver_options, sbatch_options
-from slurmtui.control.prefect import add_labels, create_flow_run, set_state
+from slurmtui.control.prefect import add_labels, create_flow_run, mark_crashed
 from slurmtui.control.resolve import need_prefect
 from slurmtui.control.slurm import submit_script
 from slurmtui.control.target import choose_flow, read_values, split_target
 from slurmtui.control.unbroken import unbroken
-from slurmtui.errors import PrefectError, PrefectUnreachable, Refused, SlurmtuiError, UsageError
+from slurmtui.errors import PrefectUnreachable, Refused, SlurmtuiError, UsageError
 from slurmtui.models import marks
 from slurmtui.models.flow_info import FlowInfo
 from slurmtui.models.profile import Profile
@@ -110,7 +110,7 @@ async def _create(session: Session, client: PrefectClient, request: SubmitReques
         await add_labels(client, run.id, {"slurmtui.folder": str(folder)})
         await launch(session, spec, folder, attempt=1)
     except (SlurmtuiError, OSError, asyncio.CancelledError) as error:
-        await _mark_crashed(client, run.id, str(error) or "it was interrupted")
+        await mark_crashed(client, run.id, "start the run", error)
         raise
     return spec
 
@@ -227,11 +227,3 @@ def _trial_spec(prepared: Prepared) -> RunSpec:
         comment=marks.COMMENT_PREFIX,
         python=prepared.python,
     )
-
-
-async def _mark_crashed(client: PrefectClient, run_id: str, reason: str) -> None:
-    """Leave no run behind that waits for ever; the error that is raised says more than a failure to do so."""
-    try:
-        await set_state(client, run_id, "CRASHED", f"slurmtui could not start the run: {reason}")
-    except PrefectError:
-        return

@@ -15,6 +15,7 @@ from slurmtui.config_template import template
 from slurmtui.errors import CommandError, ConfigError, Refused
 from slurmtui.models.config import Config
 from slurmtui.session import Session, open_session
+from slurmtui.sources.within import within
 from slurmtui.verbs.config_check import check
 from slurmtui.verbs.config_show import effective, table
 
@@ -89,13 +90,13 @@ def _look_around() -> tuple[tuple[Partition, ...], tuple[str, ...], str]:
 
     async def ask(session: Session) -> tuple[tuple[Partition, ...], tuple[str, ...], str]:
         try:
-            partitions = await asyncio.wait_for(session.slurm.partitions(), _PATIENCE)
+            partitions = await within(session.slurm.partitions(), _PATIENCE)
         except CommandError as error:
             return (), (), str(error)
         except asyncio.TimeoutError:
             return (), (), f"sinfo did not answer within {_PATIENCE:g} s"
         try:
-            accounts = await asyncio.wait_for(session.slurm.accounts(), _PATIENCE)
+            accounts = await within(session.slurm.accounts(), _PATIENCE)
         except (CommandError, asyncio.TimeoutError):
             accounts = ()  # accounting is a help here, no need
         return partitions, accounts, "" if partitions else "sinfo names no partition"

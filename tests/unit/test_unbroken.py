@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmtui.control import submit
+from slurmtui.control import prefect, submit
 from slurmtui.control.submit import Prepared, SubmitRequest, submit_flow
 from slurmtui.control.unbroken import unbroken
 from slurmtui.errors import Refused
@@ -84,7 +84,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(submit, "launch", made.launch)
     monkeypatch.setattr(submit, "create_flow_run", made.create)
     monkeypatch.setattr(submit, "add_labels", made.label)
-    monkeypatch.setattr(submit, "set_state", made.set_state)
+    monkeypatch.setattr(prefect, "set_state", made.set_state)
     return made
 
 
