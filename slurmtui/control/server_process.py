@@ -23,7 +23,7 @@ import psutil
 from slurmtui.control.log_end import last_lines
 from slurmtui.errors import ServerError
 from slurmtui.models.text import visible
-from slurmtui.sources.processes import find_process, is_here
+from slurmtui.sources.processes import command_line, environment_of, find_process, is_here
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,9 +179,9 @@ def log_end(folder: Path, lines: int = _LOG_LINES) -> str:
 def _serves(process: psutil.Process) -> bool:
     """Whether the process is this user's and its command line is that of a Prefect server."""
     try:
-        words = process.cmdline()
         if process.uids().real != os.getuid() or not lives(process):
             return False
+        words = command_line(process)
     except psutil.Error:
         return False
     is_prefect = any(Path(word).name == "prefect" for word in words[:4])
@@ -190,7 +190,7 @@ def _serves(process: psutil.Process) -> bool:
 
 def _mark(process: psutil.Process) -> str | None:
     try:
-        return process.environ().get(MARK)
+        return environment_of(process).get(MARK)
     except psutil.Error:
         return None
 

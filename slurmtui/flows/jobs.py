@@ -16,6 +16,7 @@ from slurmtui.errors import CommandError
 from slurmtui.models.marks import Marks
 from slurmtui.session import user_name
 from slurmtui.sources.exec import Runner
+from slurmtui.sources.processes import command_line
 from slurmtui.sources.run_folder import read_folder
 from slurmtui.sources.slurm.client import Slurm
 
@@ -134,5 +135,6 @@ def wait_for_submissions(folder: Path) -> None:
 def _is_sbatch(process: psutil.Process, folder: Path) -> bool:
     """Whether it is sbatch, or its wrapper: before it has called the real one, or while it writes down the job."""
     with contextlib.suppress(psutil.Error):
-        return process.name() == "sbatch" or str(folder / WRAPPER) in process.cmdline()
+        words = command_line(process)  # first: before it is told the name is still that of what began the process
+        return process.name() == "sbatch" or str(folder / WRAPPER) in words
     return False

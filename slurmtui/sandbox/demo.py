@@ -27,7 +27,7 @@ from slurmtui.sources.cluster_folder import keeper_process, read_clusters
 from slurmtui.sources.exec import Runner
 from slurmtui.sources.prefect.connection import find_connection
 from slurmtui.sources.prefect.server_record import read_auth, read_record
-from slurmtui.sources.processes import driver_process, driver_status
+from slurmtui.sources.processes import driver_process, driver_status, environment_of
 from slurmtui.sources.run_folder import read_all
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ async def _end_clusters(environment: dict[str, str], slurm_conf: str) -> None:
 
 def _slurm_of(process: psutil.Process) -> str:
     try:
-        return process.environ().get("SLURM_CONF", "")
+        return environment_of(process).get("SLURM_CONF", "")
     except psutil.Error:  # it has just ended
         return ""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from slurmtui.sandbox.layout import base_of
+from slurmtui.sources.processes import command_line, environment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +74,7 @@ def find_own(folder: Path) -> OwnProcesses:
 def _is_daemon(process: psutil.Process, places: tuple[str, ...]) -> bool:
     if not Path(process.exe()).name.startswith(_PROGRAMS):
         return False
-    if any(place in argument for argument in process.cmdline() for place in places):
+    if any(place in argument for argument in command_line(process) for place in places):
         return True
     # slurmdbd takes no path as an argument; slurmscriptd and slurmstepd write over theirs.
     if f"{process.cwd()}/".startswith(places):
@@ -83,7 +84,7 @@ def _is_daemon(process: psutil.Process, places: tuple[str, ...]) -> bool:
 
 def _daemon_name(process: psutil.Process) -> str | None:
     """The daemon's name, None for a helper or a step."""
-    argv = process.cmdline()
+    argv = command_line(process)
     program = Path(argv[0]).name if argv else ""
     if program == "slurmd" and "-N" in argv[:-1]:
         return f"slurmd-{argv[argv.index('-N') + 1]}"
@@ -91,7 +92,7 @@ def _daemon_name(process: psutil.Process) -> str | None:
 
 
 def _is_of_a_job(process: psutil.Process, places: tuple[str, ...]) -> bool:
-    environment = process.environ()
+    environment = environment_of(process)
     return "SLURMD_NODENAME" in environment and environment.get("SLURM_CONF", "").startswith(places)
 
 
@@ -100,7 +101,7 @@ def jobs_with_processes(own: OwnProcesses) -> set[str] | None:
     found = set()
     for process in own.others:
         with contextlib.suppress(psutil.Error):
-            title = " ".join(process.cmdline()).strip()
+            title = " ".join(command_line(process)).strip()
             if title.startswith("slurmstepd"):
                 job = _STEP_TITLE.match(title)
                 if job is None:

@@ -11,14 +11,16 @@ import os
 import socket
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import psutil
 
 from slurmtui.models.run_record import DriverRecord, DriverStatus, LaunchRecord, RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
+
+_Told = TypeVar("_Told", list[str], dict[str, str])
 
 _SAME_START_SECONDS = 2.0  # the kernel's boot time, from which the start is counted, moves when the clock is set
 RUN_VARIABLE = "SLURMTUI_RUN_ID"
@@ -28,6 +30,9 @@ SILENCE = 180.0
 """Seconds without a sign after which a driver on another host is taken for gone; a living one gives one every 20 s."""
 
 _START_SECONDS = 60.0  # so long a driver may take from its launch to its first record
+
+_BEGIN_SECONDS = 0.25  # a process on a busy machine was seen to show nothing of itself for 68 ms while it began
+_BEGIN_PAUSE = 0.002
 
 
 def host_name() -> str:
@@ -70,6 +75,37 @@ def find_process(pid: int, pid_started: float) -> psutil.Process | None:
         return process if abs(process.create_time() - pid_started) < _SAME_START_SECONDS else None
     except psutil.Error:
         return None
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """The process' command line, awaited for a moment when it is just beginning: do not call it in the event loop.
+
+    Raises:
+        psutil.Error: it is gone, a zombie, or another user's.
+    """
+    return _begun(process, process.cmdline)
+
+
+def environment_of(process: psutil.Process) -> dict[str, str]:
+    """The environment that the process began with, awaited like its command line.
+
+    Raises:
+        psutil.Error: it is gone, a zombie, or another user's.
+    """
+    return _begun(process, process.environ)
+
+
+def _begun(process: psutil.Process, told: Callable[[], _Told]) -> _Told:
+    """What a process tells of itself.
+
+    The kernel gives a process that calls ``execve`` its new memory first and says afterwards where its command line
+    and its environment are: in between both are empty, and who started it is running on already. A process of the
+    kernel has none for ever, and no program either.
+    """
+    until = time.monotonic() + _BEGIN_SECONDS
+    while not (found := told()) and time.monotonic() < until and process.exe():
+        time.sleep(_BEGIN_PAUSE)
+    return found
 
 
 def driver_process(record: RunRecord) -> psutil.Process | None:
@@ -158,7 +194,7 @@ def _belongs(process: psutil.Process, run_id: str) -> bool:
         return (
             process.uids().real == os.getuid()
             and process.status() != psutil.STATUS_ZOMBIE
-            and process.environ().get(RUN_VARIABLE) == run_id
+            and environment_of(process).get(RUN_VARIABLE) == run_id
         )
     except (psutil.Error, OSError):  # it ended while it was looked at
         return False

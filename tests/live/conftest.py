@@ -30,6 +30,7 @@ from slurmtui.sandbox.down import down
 from slurmtui.sandbox.packages import SANDBOX_PROGRAMS, missing_packages
 from slurmtui.sandbox.up import up
 from slurmtui.session import Session, open_session
+from slurmtui.sources.processes import command_line, environment_of
 from tests.live.driven import Driven
 from tests.live.staging import Stage
 from tests.live.waiting import eventually_true, wait_for
@@ -83,9 +84,9 @@ def ours(root: Path) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error, OSError):
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
-            environment = process.environ()
+            environment = environment_of(process)
             named = [environment.get(name, "") for name in ("SLURMTUI_STATE", "SLURM_CONF")]
-            if any(inside in text for text in (*named, *process.cmdline())):
+            if any(inside in text for text in (*named, *command_line(process))):
                 found.append(process)
     return found
 
@@ -101,7 +102,7 @@ def live_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     told = []
     for process in left:
         with contextlib.suppress(psutil.Error):
-            told.append(f"{process.pid}: {' '.join(process.cmdline())}")
+            told.append(f"{process.pid}: {' '.join(command_line(process))}")
             process.kill()
     assert not told, "processes were left behind:\n" + "\n".join(told)
 

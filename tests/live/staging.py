@@ -18,7 +18,7 @@ from slurmtui.control.submit import SubmitRequest, submit_flow
 from slurmtui.errors import Refused, SlurmtuiError
 from slurmtui.models.profile import Profile
 from slurmtui.models.run_record import DriverStatus
-from slurmtui.sources.processes import RUN_VARIABLE, driver_status
+from slurmtui.sources.processes import RUN_VARIABLE, driver_status, environment_of
 from slurmtui.sources.run_folder import read_run
 from slurmtui.store.once import gather
 from slurmtui.store.rescue_look import examine
@@ -285,7 +285,7 @@ class Stage:
 def works_for(process: psutil.Process, run_ids: Collection[str]) -> bool:
     """Whether the process is a driver or a worker of one of the runs, or was started by one."""
     try:
-        return process.environ().get(RUN_VARIABLE) in run_ids and process.status() != psutil.STATUS_ZOMBIE
+        return environment_of(process).get(RUN_VARIABLE) in run_ids and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, OSError):
         return False
 

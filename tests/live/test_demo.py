@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from slurmtui.sources.processes import command_line, environment_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -84,6 +86,6 @@ def test_the_demo_shows_three_flows_at_work_and_leaves_nothing(state: Path, wait
     left = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if f"{state}" in " ".join((*process.cmdline(), *process.environ().values())):
+            if f"{state}" in " ".join((*command_line(process), *environment_of(process).values())):
                 left.append(process)
     assert left == []

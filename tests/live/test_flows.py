@@ -15,6 +15,7 @@ import pytest
 
 from slurmtui.control.run_folder import ask_cancel
 from slurmtui.models.run_record import DriverRecord
+from slurmtui.sources.processes import command_line, environment_of
 from slurmtui.sources.run_folder import read_folder
 from tests.live.waiting import CANCELLED_WITHIN, tasks_ended
 
@@ -341,8 +342,8 @@ async def test_a_job_that_ends_too_early_is_replaced(drive: Drive, eventually: E
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if "distributed.cli.dask_worker" in process.cmdline():
-                    found += [process] if process.environ().get("SLURM_JOB_NAME") == run.spec.job_name else []
+                if "distributed.cli.dask_worker" in command_line(process):
+                    found += [process] if environment_of(process).get("SLURM_JOB_NAME") == run.spec.job_name else []
         return found
 
     nannies = await eventually(workers, 90, "the worker to come up")

@@ -24,6 +24,7 @@ from slurmtui.models.config import Config, ServerConfig
 from slurmtui.sources.prefect.client import PrefectClient
 from slurmtui.sources.prefect.connection import private_connection
 from slurmtui.sources.prefect.server_record import record_file
+from slurmtui.sources.processes import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,7 @@ async def test_runs_are_kept_in_postgres_and_its_password_is_told_nowhere(
         lines = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                lines += process.cmdline()
+                lines += command_line(process)
         assert not [line for line in lines if PASSWORD in line]
         for path in (record_file(), *record_file().parent.rglob("*.log*")):
             assert PASSWORD not in path.read_text(errors="replace"), path

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from slurmtui.sandbox import processes
+from slurmtui.sources.processes import command_line, environment_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -292,7 +293,7 @@ def _processes_of(person: Person) -> list[psutil.Process]:
     inside, found = str(person.state), []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            told = (*process.cmdline(), *process.environ().values(), process.cwd())
+            told = (*command_line(process), *environment_of(process).values(), process.cwd())
             if process.pid != os.getpid() and any(inside in text for text in told):
                 found.append(process)
     return found

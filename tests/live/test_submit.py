@@ -22,7 +22,7 @@ from slurmtui.control.slurm import cancel_jobs
 from slurmtui.control.submit import SubmitRequest, submit_flow
 from slurmtui.errors import FlowError, RunFolderError
 from slurmtui.models.run_record import DriverStatus
-from slurmtui.sources.processes import driver_status
+from slurmtui.sources.processes import command_line, driver_status, environment_of
 from slurmtui.sources.run_folder import read_run
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ async def test_a_driver_as_a_job_completes_and_no_secret_is_where_others_look(
     assert session.connection.auth
     password = session.connection.auth.partition(":")[2]
     process = psutil.Process(record.driver.pid)
-    assert password not in " ".join([*process.cmdline(), *process.environ().values()])
+    assert password not in " ".join([*command_line(process), *environment_of(process).values()])
     stored = await session.runner.run(("scontrol", "write", "batch_script", record.driver_job_id, "-"))
     assert password not in stored.stdout.decode()
     (tmp_path / "go").touch()

@@ -20,6 +20,7 @@ import pytest
 
 from slurmtui import paths
 from slurmtui.models.run_record import DriverRecord
+from slurmtui.sources.processes import command_line, environment_of
 from tests.live.waiting import CANCELLED_WITHIN, wait_for
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def consoles() -> list[psutil.Process]:
 
 def in_this_state(process: psutil.Process) -> bool:
     try:
-        return process.environ().get("SLURMTUI_STATE") == str(paths.state_folder())
+        return environment_of(process).get("SLURMTUI_STATE") == str(paths.state_folder())
     except psutil.Error:
         return False
 
@@ -225,7 +226,7 @@ def in_this_state(process: psutil.Process) -> bool:
 def words(process: psutil.Process) -> list[str]:
     """The command line of a process; none when it has gone meanwhile."""
     try:
-        return process.cmdline()
+        return command_line(process)
     except psutil.Error:
         return []
 

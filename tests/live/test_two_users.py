@@ -22,6 +22,7 @@ import psutil
 import pytest
 
 import slurmtui
+from slurmtui.sources.processes import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,7 +191,7 @@ class Scene:
         """The scheduler's address, from the command of a worker."""
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                found = re.search(r"tls://[\d.]+:\d+", " ".join(process.cmdline()))
+                found = re.search(r"tls://[\d.]+:\d+", " ".join(command_line(process)))
                 if found and process.username() == self.first.name:
                     return found.group()
         return ""
@@ -265,7 +266,7 @@ def test_no_secret_stands_where_others_can_read_it(scene: Scene) -> None:
     lines = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            lines.append(" ".join(process.cmdline()))
+            lines.append(" ".join(command_line(process)))
     assert any("distributed" in line or "dask" in line for line in lines)
     assert not [line for line in lines if any(secret in line for secret in secrets)]
     conf = json.loads(scene.first.slurmtui("sandbox", "status", "--json"))["slurm_conf"]

@@ -166,9 +166,18 @@ def test_what_a_killed_driver_left_behind_is_told_by_session_and_run(monkeypatch
     driver.stdout.close()
     looked_at: list[int] = []
 
+    class JustBegun(psutil.Process):
+        """The driver was killed just as it had started this one, which shows no environment yet."""
+
+        looks = 0
+
+        def environ(self) -> dict[str, str]:
+            self.looks += 1
+            return super().environ() if self.looks > 1 else {}
+
     def process_of(pid: int) -> psutil.Process:
         looked_at.append(pid)
-        return psutil.Process(pid)
+        return JustBegun(pid)
 
     monkeypatch.setattr(processes, "_process", process_of)
     assert [process.pid for process in orphans(killed)] == [child]
