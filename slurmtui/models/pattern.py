@@ -12,6 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from slurmtui.errors import PatternTooSlow
+from slurmtui.models.pattern_shape import Shape, shape_of
 from slurmtui.models.text import visible
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _LINE_SECONDS = 0.01
 _BLOCK_SECONDS = 2.0  # of the processor's time, for many lines at once
 _TEXT_SECONDS = 0.03
+_QUICK_ONES = 16  # so many texts that take some milliseconds at most are tried before the clock is looked at
 _USUAL_SECONDS = 0.0005
 _MOST_SECONDS = 0.03
 
@@ -34,6 +36,7 @@ class Pattern:
         limited: it may take long, so it is tried within a limit.
         slow: it took too long for a line, and is not tried any more.
         unmarked: it takes too long to be marked in what is on screen.
+        shape: what can be told of it beforehand.
     """
 
     def __init__(self, text: str, *, fold: bool = False, trusted: bool = False) -> None:
@@ -50,7 +53,9 @@ class Pattern:
         self.text = text
         self.slow = self.unmarked = False
         self.limited = not trusted and SPECIAL.search(text) is not None
+        self.shape = shape_of(text) if self.limited else Shape()
         self._compiled = compiled(text, fold=fold, limited=self.limited)
+        self._fold = fold
         self._over = 0.0  # seconds that were needed for marking beyond what is usual
 
     def matches(self, text: str) -> bool:
@@ -77,11 +82,17 @@ class Pattern:
         if not self.limited:
             return lambda text: self._compiled.search(text) is not None
         last = time.thread_time() + seconds  # of this thread's own time: it may have to wait for others
+        at_once, longest, asked = compiled(self.text, fold=self._fold, limited=False).search, self.shape.longest, 0
 
         def matches(text: str) -> bool:
-            if self.slow or time.thread_time() > last:
+            nonlocal asked
+            asked += 1
+            quick = len(text) <= longest
+            if self.slow or (not (quick and asked % _QUICK_ONES) and time.thread_time() > last):
                 self.slow = self.unmarked = True
                 raise too_slow(self.text, "this list")
+            if quick:
+                return at_once(text) is not None
             try:
                 return self._found_in_time(text)
             except TimeoutError:

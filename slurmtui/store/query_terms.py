@@ -37,7 +37,7 @@ class Term(msgspec.Struct, frozen=True):
     """One condition. ``kind`` is ``word``, ``regex``, ``text`` (of a field) or ``number`` (of a field).
 
     ``values`` are the alternatives of a text, in lower case, or the one regular expression; ``exact`` says that one of
-    them must be the whole field.
+    them must be the whole field; ``needle`` is in every ASCII text that the regular expression matches.
     """
 
     kind: str
@@ -47,6 +47,7 @@ class Term(msgspec.Struct, frozen=True):
     exact: bool = False
     compare: str = ""
     number: float = 0.0
+    needle: bytes = b""
     pattern: Any = None  # Pattern, of a text also; after ``in_time`` a test of a text
 
     def holds(self, value: float | None) -> bool:
@@ -185,13 +186,13 @@ def _regex_word(text: str, at: int) -> tuple[str, int]:
 
 
 def _term(word: Word, grammar: Grammar) -> Term:
-    if word.kind == "regex" and word.field:
+    if word.kind == "regex":
         pattern = _compiled(word.text)
+        needle = pattern.shape.needle.encode()
         if word.whole:
             pattern = _compiled(f"^(?:{word.text})$")
-        return Term("text", word.negated, word.field, values=(word.text,), pattern=pattern)
-    if word.kind == "regex":
-        return Term("regex", word.negated, values=(word.text,), pattern=_compiled(word.text))
+        kind = "text" if word.field else "regex"
+        return Term(kind, word.negated, word.field, values=(word.text,), needle=needle, pattern=pattern)
     match = _FIELD.fullmatch(word.text) if word.kind == "plain" else None
     if match is None:
         return Term("word", word.negated, values=(word.text.casefold(),))

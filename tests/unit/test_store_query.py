@@ -155,10 +155,10 @@ def test_a_task_is_found_in_the_rest_of_its_array_by_a_part_of_its_id(text: str,
 
 def test_the_tasks_of_huge_arrays_are_found_by_number_in_a_moment_and_by_no_regular_expression() -> None:
     table = JobTable(row("8_[0-99999]", state="PENDING") + row("9_[0-99999:2]", state="PENDING"))
-    started = time.perf_counter()
+    started = time.thread_time()
     assert filter_jobs(table, "id:9_77778") == [1]
     assert filter_jobs(table, "/_7777$/") == []
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 def test_jobs_are_found_by_the_name_of_their_run() -> None:
@@ -292,6 +292,13 @@ def test_every_part_of_a_shown_text_finds_its_row(text: str, start: int, length:
 def test_a_hundred_thousand_jobs_are_filtered_in_moments() -> None:
     table = JobTable(row(7, user="bob", partition="debug") * 100_000 + row(8, name="needle"))
     for text in ("needle", "state:r name:needle", "/needle/"):
-        started = time.perf_counter()
+        started = time.thread_time()
         assert filter_jobs(table, text) == [100_000]
-        assert time.perf_counter() - started < 1.5  # generous: other work shares the processors
+        assert time.thread_time() - started < 1.5
+
+
+def test_an_expression_finds_what_is_beyond_ascii_by_its_other_cases() -> None:
+    table = JobTable(row(7, name="300\N{KELVIN SIGN}-fit") + row(8, name="300k-fit") + row(9, name="300x-fit"))
+    assert filter_jobs(table, "/300k-f.t/") == [0, 1]
+    assert filter_jobs(table, "name:/^300K-/") == [0, 1]
+    assert filter_jobs(table, "name=/300k-fit|nothing/") == [0, 1]
