@@ -47,7 +47,7 @@ class Queue:
 
 
 async def end(
-    queue: Queue, monkeypatch: pytest.MonkeyPatch, *, twice: bool = False, seconds: float = 5.0, expected: bool = True
+    queue: Queue, monkeypatch: pytest.MonkeyPatch, *, twice: bool = False, seconds: float = 30.0, expected: bool = True
 ) -> tuple[EndJobs, Steps]:
     monkeypatch.setattr(end_jobs, "cancel_jobs", queue.cancel)
     monkeypatch.setattr(end_jobs, "_LOOK_EVERY", 0.0)

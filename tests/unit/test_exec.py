@@ -115,7 +115,7 @@ async def test_cancelling_the_wait_ends_the_command() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 async def test_a_command_is_reaped_also_when_its_end_is_cancelled_once_more() -> None:

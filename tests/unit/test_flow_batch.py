@@ -216,7 +216,7 @@ def test_one_thread_looks_for_all_and_ends_with_them(slurm: type[FakeSlurm], mon
     slurm.detail = JobDetail(id="7", state="COMPLETED")
     watch = JobWatch()
     watch.add("7")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while not watch.news("7").ended and time.monotonic() < until:
         time.sleep(0.02)
     assert watch.news("7").state == "COMPLETED"
@@ -255,7 +255,7 @@ def test_a_look_that_fails_in_any_way_is_told_and_is_not_the_last(
     monkeypatch.setattr(job_watch, "LONGEST_PAUSE", 0.02)
     monkeypatch.setattr(slurm, "jobs_by_id", fails_first)
     slurm.detail = JobDetail(id="7", state="COMPLETED")
-    watch, until = JobWatch(), time.monotonic() + 10
+    watch, until = JobWatch(), time.monotonic() + 30
     watch.add("7")
     while not watch.news("7").problem and time.monotonic() < until:
         time.sleep(0.02)

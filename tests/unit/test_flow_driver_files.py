@@ -147,7 +147,7 @@ def engine(channel: ControlChannel, token: str | None = None) -> socket.socket:
 
 
 def connected(channel: ControlChannel) -> bool:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while not channel.connected and time.monotonic() < until:
         time.sleep(0.01)
     return channel.connected

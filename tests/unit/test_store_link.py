@@ -200,6 +200,6 @@ def test_five_thousand_runs_and_a_hundred_thousand_jobs_are_joined_again_in_mome
     memory = Memory()
     first = join(snapshot(table, runs), NOW, memory)
     assert len(first.run_of_job) == 500
-    started = time.perf_counter()
+    started = time.thread_time()
     join(first, NOW + 10, memory)
-    assert time.perf_counter() - started < 0.5  # generous: other work shares the processors
+    assert time.thread_time() - started < 0.5

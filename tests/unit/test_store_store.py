@@ -142,7 +142,7 @@ class Watching:
         self.published: list[Snapshot] = []
         self.store.subscribe(self.published.append)
 
-    async def until(self, condition: Callable[[Snapshot], object], seconds: float = 10) -> Snapshot:
+    async def until(self, condition: Callable[[Snapshot], object], seconds: float = 30) -> Snapshot:
         """The first published snapshot that fulfils ``condition``."""
         deadline, seen = time.monotonic() + seconds, 0
         while time.monotonic() < deadline:
@@ -275,12 +275,12 @@ async def test_an_overlay_put_while_a_join_is_under_way_is_not_lost(
 
     def slow_join(*arguments: Any) -> Snapshot:
         under_way.set()
-        go_on.wait(10)
+        go_on.wait(30)
         return join(*arguments)
 
     monkeypatch.setattr("slurmtui.store.store.join", slow_join)
     watching.store.start()
-    assert await asyncio.to_thread(under_way.wait, 10)
+    assert await asyncio.to_thread(under_way.wait, 30)
     watching.store.overlay(RUN, "cancelling…", 60)
     count = len(watching.published)
     go_on.set()
