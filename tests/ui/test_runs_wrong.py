@@ -35,4 +35,15 @@ async def test_without_anything_wrong_that_is_said(make_console: Make) -> None:
     async with make_console(snapshot).run_test(size=(120, 34), notifications=True) as pilot:
         await see(pilot, "brave-otter")
         await pilot.press("z")
-        await see(pilot, "Nothing is wrong with any run  (z shows all)")
+        await see(pilot, "Nothing is wrong with any run  (z shows all)", "0 of 1 run ")
+
+
+async def test_the_runs_that_a_filter_leaves_are_counted(make_console: Make) -> None:
+    snapshot = some_snapshot()
+    number = len(snapshot.runs)
+    async with make_console(snapshot).run_test(size=(120, 34), notifications=True) as pilot:
+        await see(pilot, "brave-otter", f" {number} runs ")
+        await pilot.press("/", *"otter")
+        await see(pilot, f" 1 of {number} runs ")
+        await pilot.press("escape", "escape")
+        await see(pilot, f" {number} runs ")

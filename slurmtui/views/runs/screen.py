@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmtui.actions.model import Context
-from slurmtui.models.amounts import counted
+from slurmtui.models.amounts import counted, counted_of
 from slurmtui.models.text import visible
 from slurmtui.store.poller import woken
 from slurmtui.store.run_detail import DetailLoader
@@ -46,6 +46,7 @@ class RunsScreen(ViewScreen):
     def __init__(self) -> None:
         super().__init__()
         self._rows: rows_of.RunRows | None = None
+        self._shown = 0  # runs that pass the filter
         self._opened: set[str] = set()
         self._looked_at = ""  # the run whose detail is shown, and so loaded
         self._loader: DetailLoader | None = None
@@ -63,6 +64,7 @@ class RunsScreen(ViewScreen):
         views = self.filter.runs(snapshot.runs)
         if self.wrong:
             views = [view for view in views if view.verdict.wrong]
+        self._shown = len(views)
         self._rows = rows_of.build(views, snapshot, self._opened, self.console.glyph, time.time())
         self._news.set()
         self.table.empty_text = self._empty_words(snapshot)
@@ -87,7 +89,7 @@ class RunsScreen(ViewScreen):
         cut = " (more on the server)" if snapshot.flow_runs_cut else ""
         up = sum(1 for view in snapshot.shared.values() if not view.over)
         clusters = f"{counted(up, 'cluster')} (9) · " if up else ""
-        return f"{clusters}{counted(len(snapshot.runs), 'run')} · last 2 days{cut}"
+        return f"{clusters}{counted_of(self._shown, len(snapshot.runs), 'run')} · last 2 days{cut}"
 
     def _row(self) -> rows_of.Row | None:
         return self._rows.row(self.table.cursor_key) if self._rows else None
