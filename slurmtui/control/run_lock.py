@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
 import threading
 import time
@@ -193,14 +194,29 @@ def break_stale(path: Path) -> bool:
     """
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with path.open("rb") as seen:
+        with path.open("r+b") as seen:
             content = seen.read()
-            if not _stale(content, seen):
+            if not _stale(content, seen) or not _is_mine_to_break(seen) or not _is_it(path, seen.fileno()):
                 return False
             path.rename(aside)
             return _removed(path, aside, content, seen)
     except FileNotFoundError:
         return False  # its holder has just let go, or another console has broken it
+
+
+def _is_mine_to_break(seen: IO[bytes]) -> bool:
+    """Whether no other console is breaking this very lock.
+
+    One that is too late would move away the lock of the console that was first. Where a file system cannot tell, the
+    look at what was moved away remains.
+    """
+    try:
+        fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _removed(path: Path, aside: Path, content: bytes, seen: IO[bytes]) -> bool:

@@ -186,6 +186,26 @@ def test_a_lock_that_is_just_being_written_counts_and_an_old_broken_one_does_not
         pass
 
 
+def test_who_comes_while_a_stale_lock_is_being_broken_is_told(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it breaks the lock as well, takes it, and has it moved away by the first: a third could take it, too."""
+    put(lock, LockRecord(host="elsewhere", pid=1, pid_started=1.0, time=1))
+    os.utime(lock, (1, 1))
+    rename, told = Path.rename, list[str]()
+
+    def late(path: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "rename", rename)
+        with pytest.raises(Refused) as refused, hold(RUN, "retrying"):
+            pass
+        told.append(str(refused.value))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    with hold(RUN, "cancelling"):
+        assert lock.exists()
+    assert len(told) == 1
+    assert list(lock.parent.iterdir()) == []
+
+
 def test_of_many_that_break_one_stale_lock_one_gets_it(lock: Path) -> None:
     put(lock, LockRecord(host="elsewhere", pid=1, pid_started=1.0, time=1))
     os.utime(lock, (1, 1))
