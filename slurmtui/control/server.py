@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    import psutil
+
     from slurmtui.models.config import Config
 
 _LOG = logging.getLogger(__name__)
@@ -238,8 +240,9 @@ class _PortTaken(Exception):
 
 def _start_once(config: Config, folder: Path, host: str, port: int, auth: str) -> ServerRecord:
     environment = server_process.environment(folder, auth, config.server.database_url)
-    process = server_process.launch(folder, host, port, environment)
+    process: psutil.Process | None = None
     try:
+        process = server_process.launch(folder, host, port, environment)
         record = ServerRecord(
             host=host_name(),
             pid=process.pid,
@@ -257,7 +260,8 @@ def _start_once(config: Config, folder: Path, host: str, port: int, auth: str) -
         return wait_ready(record, process, auth)
     except BaseException as error:
         # Also when the person gives up waiting: a server that nobody knows of must not stay.
-        server_process.end(process)
+        if process is not None:
+            server_process.end(process)
         record_file().unlink(missing_ok=True)
         if isinstance(error, ServerError) and _port_was_taken(folder, host, port):
             raise _PortTaken from error

@@ -66,7 +66,7 @@ def launch(folder: Path, host: str, port: int, environment: Mapping[str, str]) -
     """Start a server with its log in ``folder`` and its PREFECT_HOME in ``folder/home``.
 
     Raises:
-        ServerError: it could not be started at all. (Whether it lives on is for the caller to see.)
+        ServerError: it could not be started, or has ended already. (Whether it lives on is for the caller to see.)
     """
     log = folder / "server.log"
     with contextlib.suppress(FileNotFoundError):
@@ -83,7 +83,7 @@ def launch(folder: Path, host: str, port: int, environment: Mapping[str, str]) -
             timeout=_LAUNCH_SECONDS,
             env=dict(environment),
         )
-        return psutil.Process(int(launcher.stdout))
+        return _seen(int(launcher.stdout))
     except subprocess.CalledProcessError as error:
         lines = error.stderr.decode("utf-8", "replace").strip().splitlines() or ["no word"]
         raise ServerError(f"The server could not be started: {visible(lines[-1])}") from error
@@ -91,6 +91,13 @@ def launch(folder: Path, host: str, port: int, environment: Mapping[str, str]) -
         raise ServerError(f"The server could not be started: {error}") from error
     except psutil.NoSuchProcess as error:
         raise ServerError(f"The server ended at once. {log}:\n{log_end(folder)}") from error
+
+
+def _seen(pid: int) -> psutil.Process:
+    """A process whose start time is known from now on, whatever becomes of it."""
+    process = psutil.Process(pid)
+    process.create_time()
+    return process
 
 
 def environment(folder: Path, auth: str, database_url: str | None) -> dict[str, str]:

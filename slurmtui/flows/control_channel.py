@@ -63,6 +63,8 @@ class ControlChannel:
 
     def close(self) -> None:
         """Listen no more."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not wake the thread that waits for a call
         for end in (self._listener, self._engine):
             if end is not None:
                 with contextlib.suppress(OSError):

@@ -127,8 +127,8 @@ def _changes(rows: Any) -> tuple[StateChange, ...]:
 
 def _script(folder: Path) -> str:
     """The first script of the newest attempt that handed one to sbatch."""
-    kept = sorted(folder.glob("script-*.sh"), key=lambda path: path.stat().st_mtime)
     try:
+        kept = sorted(folder.glob("script-*.sh"), key=lambda path: path.stat().st_mtime)
         return kept[-1].read_text("utf-8", "replace") if kept else ""
     except OSError:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -161,9 +162,11 @@ def moved(pane: LogPane, top: int) -> bool:
 
 def searches() -> list[str]:
     """The processes that search."""
-    found = [Path(f"/proc/{one.pid}/cmdline") for one in psutil.Process().children()]
-    commands = [path.read_text() for path in found if path.exists()]
-    return [command for command in commands if "slurmtui.sources.files.scan" in command]
+    found = []
+    for one in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            found.append(" ".join(one.cmdline()))
+    return [command for command in found if "slurmtui.sources.files.scan" in command]
 
 
 async def test_a_long_search_holds_no_key_up_and_can_be_stopped(

@@ -13,7 +13,7 @@ import msgspec
 import psutil
 import pytest
 
-from slurmtui.control import cancel, end_driver, end_jobs, run_folder
+from slurmtui.control import cancel, end_driver, end_jobs, run_folder, server_process
 from slurmtui.control.cancel import cancel_run
 from slurmtui.control.prefect import StateAnswer
 from slurmtui.errors import CommandMissing, PrefectError, PrefectUnreachable, Refused
@@ -167,7 +167,7 @@ async def test_what_a_killed_driver_left_running_is_ended(world: World, monkeypa
     report = await world.cancel()
     assert report.ok, report
     psutil.wait_procs([child], timeout=5)
-    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert not server_process.lives(child)
 
 
 async def test_while_prefect_is_away_the_jobs_are_ended_and_the_rest_is_said(world: World) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from slurmtui.errors import CommandError, CommandMissing
@@ -162,11 +163,9 @@ async def test_the_log_keeps_calls_with_code_and_words() -> None:
 
 def _lives(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123 - a line of /proc
-        return stat.read().rpartition(")")[2].split()[0] != "Z"
 
 
 async def test_output_is_digested_while_it_is_written(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def driver_module(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> N
     (folder / "driver_in_test.py").write_text(body)
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setattr(launch, "_MODULE", "driver_in_test")
+    monkeypatch.setattr(launch, "_WATCHED_SECONDS", 60.0)
 
 
 def test_no_secret_is_in_the_environment_or_the_script_only_in_the_closed_folder(spec: RunSpec) -> None:
@@ -78,7 +79,7 @@ async def test_a_driver_that_takes_the_run_is_recorded_and_runs_where_the_user_w
         tmp_path,
         "import json, os, pathlib, sys, psutil\n"
         "folder = pathlib.Path(sys.argv[1])\n"
-        "print('here', os.getcwd(), os.getsid(0) == os.getpid(), sys.stdin.read() == '')\n"
+        "print('here', os.getcwd(), os.getsid(0) == os.getpid(), sys.stdin.read() == '', flush=True)\n"
         "facts = dict(host='h', pid=os.getpid(), pid_started=psutil.Process().create_time(), started=1)\n"
         "(folder / 'driver.json').write_text(json.dumps(facts))\n",
         monkeypatch,

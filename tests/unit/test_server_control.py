@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psutil
@@ -166,7 +166,19 @@ def test_a_server_that_dies_at_its_start_is_reported_with_the_end_of_its_log(mon
     assert read_record() is None
 
 
-def test_a_port_taken_at_the_last_moment_is_changed(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+@pytest.mark.parametrize("gone", ["later", "when it is looked at", "when it is sought"])
+def test_a_port_taken_at_the_last_moment_is_changed(monkeypatch: pytest.MonkeyPatch, state: Path, gone: str) -> None:
+    launch = server_process.launch
+
+    def slowly(*arguments: Any) -> psutil.Process:
+        process = launch(*arguments)
+        psutil.wait_procs([process], timeout=30)
+        if gone == "when it is sought":
+            raise ServerError("The server ended at once.")
+        return process
+
+    if gone != "later":
+        monkeypatch.setattr(server_process, "launch", slowly)
     long_traceback = "print('[Errno 98] address already in use'); [print('  line', n) for n in range(40)]"
     fake_prefect(monkeypatch, long_traceback)
     with pytest.raises(ServerError, match="Port after port"):
