@@ -25,7 +25,7 @@ from tests.records import record_of
 from tests.ui.seeing import screen_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     Make = Callable[..., "PaintedApp"]
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 
 BRAVE = "11111111-aaaa-4aaa-8aaa-000000000001"
 AMBER = "22222222-aaaa-4aaa-8aaa-000000000002"
+
+
+@pytest.fixture(autouse=True)
+def _midday(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Local time is about noon: no day ends during a test, which would be yesterday then."""
+    monkeypatch.setenv("TZ", f"NOON{time.gmtime().tm_hour - 12:+d}")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def job_line(**fields: str) -> bytes:

@@ -134,7 +134,7 @@ async def test_cancel_asks_first_and_no_is_the_default(
         await pilot.press("enter")
         await until(pilot, lambda: not isinstance(pilot.app.screen, QuestionScreen))
         await pilot.press("X")
-        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen))
+        await see(pilot, "Cancel brave-otter")
         assert asked == []
         await asyncio.sleep(DEAF_SECONDS)
         await pilot.press("y")

@@ -174,8 +174,10 @@ async def test_a_release_is_undone_for_what_waits_still_alone(
             states["13"] = state
             await pilot.press("H")
             await see(pilot, "Release job 13")
+            done_before = pilot.app.journal.last  # type: ignore[attr-defined]
             await agree(pilot, "y")
             await see(pilot, "released: 13")
+            await until(pilot, lambda before=done_before: pilot.app.journal.last not in (None, before))  # type: ignore[misc,attr-defined]
             await pilot.press("U")
             await see(pilot, "scontrol uhold 13")
             await agree(pilot, "y")

@@ -294,6 +294,7 @@ async def test_an_expression_that_never_ends_is_given_up(make_console: Make, job
     async with make_console(snapshot, view="jobs").run_test(size=WIDE, notifications=True) as pilot:
         await see(pilot, "job-0")
         await pilot.press("slash", *"job-2", "enter")
+        await until(pilot, lambda: not screen_of(pilot)._lister.busy and "0" not in keys_shown(pilot))
         shown = keys_shown(pilot)
         await pilot.press("slash", *["backspace"] * 5, *endless)
         await see(pilot, "takes too long for this list")
@@ -304,7 +305,10 @@ async def test_an_expression_that_never_ends_is_given_up(make_console: Make, job
         assert "/ job-2" in text_of(pilot)
 
 
-async def test_the_first_jobs_of_a_long_queue_are_seen_while_it_is_read_and_not_acted_on(make_console: Make) -> None:
+async def test_the_first_jobs_of_a_long_queue_are_seen_while_it_is_read_and_not_acted_on(
+    make_console: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slurmtui.views.toasts._SECONDS", 600.0)  # nothing goes by itself
     part = Snapshot(user="alice", first_jobs=JobTable(b"".join([line(1, name="first"), line(2)])))
     async with make_console(part, view="jobs").run_test(size=WIDE, notifications=True) as pilot:
         await see(pilot, "first", "reading the queue…", "jobs …")

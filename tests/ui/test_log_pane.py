@@ -493,6 +493,7 @@ async def test_panes_beside_and_below_closed_sized_and_remembered(
         await until(pilot, lambda: "from a" not in pilot.app.screen_text())  # type: ignore[attr-defined]
         await pilot.press("v", "tab", "x")
         await until(pilot, lambda: "2 panes" in pilot.app.screen_text())  # type: ignore[attr-defined]
+        await until(pilot, lambda: len(pilot.app.screen.query(LogPane)) == 2)
         left = {pane.name for pane in pilot.app.screen.query(LogPane)}
     async with make_console().run_test(size=(120, 40), notifications=True) as pilot:
         await see(pilot, "2 panes")  # it opens with the view that was left

@@ -12,6 +12,7 @@ from slurmtui.control.retry import RetryPlan
 from slurmtui.models.profile import Profile
 from slurmtui.models.retry import ways
 from slurmtui.models.run_record import RunSpec
+from slurmtui.views.newrun.screen import NewRunScreen
 from slurmtui.widgets.agreement import DEAF_SECONDS
 from slurmtui.widgets.choice import WaysScreen
 from tests.ui.seeing import see, until
@@ -143,6 +144,6 @@ async def test_edit_opens_the_form_of_a_new_run_with_the_parameters(
         await see(pilot, "this run stays as it is")
         await asyncio.sleep(DEAF_SECONDS)
         await pilot.press("y")
-        await see(pilot, "new run")
+        await until(pilot, lambda: isinstance(pilot.app.screen, NewRunScreen))
         assert pilot.app.screen.draft.given == {"lr": 0.1}  # type: ignore[attr-defined]
         assert done == []

@@ -77,14 +77,17 @@ async def test_a_complaint_does_not_take_the_last_line_of_the_rows(
         assert ("Prefect: nobody" in pilot.app.screen_text()) is told  # type: ignore[attr-defined]
 
 
-async def test_a_sentence_is_on_screen_once_and_that_of_a_range_until_it_is_complete(make_console: Make) -> None:
+async def test_a_sentence_is_on_screen_once_and_that_of_a_range_until_it_is_complete(
+    make_console: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slurmtui.views.toasts._SECONDS", 600.0)  # nothing goes by itself
     async with make_console(view="jobs").run_test(size=(80, 24), notifications=True) as pilot:
         await see(pilot, "4711")
         await pilot.press("v")
         await see(pilot, "A range begins at 4711")
         await pilot.press("down", "v")
         await see(pilot, "2 marked")
-        await gone(pilot, "A range begins", seconds=3)
+        await gone(pilot, "A range begins")
         await pilot.press("escape", "escape", "escape", "escape")
         await see(pilot, "Nothing is open here")
         await settled(pilot)

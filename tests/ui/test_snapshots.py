@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmtui.widgets.agreement import DEAF_SECONDS
-from slurmtui.widgets.question import QuestionScreen
-from tests.ui.seeing import see, settled, until
+from tests.ui.seeing import see, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +40,7 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> object:
     [
         ((), "brave-otter"),
         (("enter",), "fit-0"),
-        (("d",), "Prefect says Running"),
+        (("d",), "timeline"),
         (("2",), "4714"),
         (("2", "a"), "5122"),
         (("question_mark",), "Open or close a run"),
@@ -71,7 +69,7 @@ def test_a_question_before_a_cancel(
     async def look(pilot: Pilot[Any]) -> None:
         await see(pilot, "brave-otter")
         await pilot.press("X")
-        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen))
-        await pilot.pause(DEAF_SECONDS)
+        await see(pilot, "No, keep it")
+        await settled(pilot)
 
     assert snap_compare(make_console(), terminal_size=size, run_before=look)

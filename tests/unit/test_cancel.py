@@ -160,6 +160,7 @@ def family() -> tuple[subprocess.Popen[str], psutil.Process]:
 async def test_what_a_killed_driver_left_running_is_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(end_driver, "TERM_AFTER", 0.1)
     monkeypatch.setattr(end_driver, "KILL_AFTER", 0.3)
+    monkeypatch.setattr("slurmtui.sources.processes._BEGIN_SECONDS", 30.0)  # on however busy a machine
     driver, child = family()
     make_folder(DriverRecord(host=host_name(), pid=driver.pid, pid_started=started_at(driver.pid), started=time.time()))
     driver.kill()

@@ -420,7 +420,8 @@ def test_what_stands_out_in_logs_is_read_and_checked(write: Write) -> None:
     assert "has no pattern" in said
 
 
-def test_every_example_of_the_reference_is_right(write: Write) -> None:
+def test_every_example_of_the_reference_is_right(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/tmp")
     for section in SECTIONS:
         for field in (field for field in section.fields if field.example):
             line = f"{field.key}: {field.example}"
@@ -436,7 +437,6 @@ def test_every_example_of_the_reference_is_right(write: Write) -> None:
                 text = "profiles:\n  a:\n    " + line + ("\n    cores: 8" if field.key == "processes" else "")
             else:
                 text = names + (f"{section.path}:\n  {line}" if section.path else line)
-            os.environ.setdefault("TMPDIR", "/tmp")
             load_config(write(text))
 
 

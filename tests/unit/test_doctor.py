@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -222,7 +223,7 @@ class TestSlurm:
     async def test_a_controller_that_answers(self) -> None:
         check = await doctor_services.controller(session_of(MadeUpSlurm()))
         assert (check.state, check.where) == ("ok", "prod")
-        assert check.what.startswith("SLURM 22.05.8 answers in 0.")
+        assert re.match(r"SLURM 22\.05\.8 answers in \d+\.\d", check.what)
 
     async def test_a_controller_that_is_down(self) -> None:
         check = await doctor_services.controller(session_of(MadeUpSlurm("scontrol")))
@@ -296,7 +297,7 @@ class TestPrefect:
     async def test_well(self) -> None:
         check = await doctor_services.prefect(self.session(lambda _: httpx.Response(200, json="3.9.1")))
         assert (check.state, check.where) == ("ok", "http://login01:4200/api (configuration)")
-        assert check.what.startswith("Prefect 3.9.1 answers in 0.")
+        assert re.match(r"Prefect 3\.9\.1 answers in \d+\.\d", check.what)
         assert check.what.endswith("the password is right")
 
     async def test_a_wrong_password(self) -> None:

@@ -144,7 +144,7 @@ def test_silence_is_counted_from_the_last_touch_of_the_lock(tmp_path: Path) -> N
     quiet = record(far, folder=str(tmp_path))
     assert silence(quiet) > processes.SILENCE
     (tmp_path / "attempt-2.lock").touch()
-    assert silence(quiet) < 5
+    assert silence(quiet) < 60
 
 
 def test_what_a_killed_driver_left_behind_is_told_by_session_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +179,7 @@ def test_what_a_killed_driver_left_behind_is_told_by_session_and_run(monkeypatch
         looked_at.append(pid)
         return JustBegun(pid)
 
+    monkeypatch.setattr(processes, "_BEGIN_SECONDS", 30.0)  # on however busy a machine
     monkeypatch.setattr(processes, "_process", process_of)
     assert [process.pid for process in orphans(killed)] == [child]
     assert looked_at == [child], "every process of a login node was looked at"

@@ -78,17 +78,28 @@ async def test_a_missing_folder_is_not_taken_for_a_missing_command() -> None:
         await Runner().run(python("pass"), chdir="/nowhere")
 
 
+def noting(started: list[asyncio.subprocess.Process]) -> Runner:
+    """A runner that notes what it has started."""
+
+    class Noting(Runner):
+        async def _start(self, *arguments: Any, **named: Any) -> asyncio.subprocess.Process:
+            started.append(await super()._start(*arguments, **named))
+            return started[-1]
+
+    return Noting()
+
+
 async def test_a_command_that_does_not_even_follow_a_kill_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: list[int] = []
+    left, started = list[int](), list[asyncio.subprocess.Process]()
     with monkeypatch.context() as patched:
         patched.setattr(exec_module, "_REAP_SECONDS", 0.05)
         patched.setattr(os, "killpg", lambda pid, _number: left.append(pid))  # it waits for a disk that is away
         with pytest.raises(CommandError, match=r"did not answer within 0\.2 s"):
-            await asyncio.wait_for(Runner().run(python("import time; time.sleep(60)"), timeout=0.2), 30)
+            await asyncio.wait_for(noting(started).run(python("import time; time.sleep(60)"), timeout=0.2), 30)
     os.kill(left[0], 0)  # it lives
     os.killpg(left[0], 9)
-    while os.path.exists(f"/proc/{left[0]}"):  # noqa: ASYNC110, ASYNC240, PTH110 - the event loop reaps it
-        await asyncio.sleep(0.01)
+    await started[0].wait()  # the event loop reaps it
+    await asyncio.sleep(0)
 
 
 async def test_time_limit_ends_the_command_and_its_children_and_keeps_its_words(tmp_path: Path) -> None:
@@ -100,7 +111,7 @@ async def test_time_limit_ends_the_command_and_its_children_and_keeps_its_words(
     assert caught.value.exit_code_of_command is None
     assert (tmp_path / "up").exists()
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(200):
+    for _ in range(3000):
         if not _lives(pid):
             break
         await asyncio.sleep(0.01)
@@ -122,12 +133,7 @@ async def test_cancelling_the_wait_ends_the_command() -> None:
 async def test_a_command_is_reaped_also_when_its_end_is_cancelled_once_more() -> None:
     started: list[asyncio.subprocess.Process] = []
 
-    class Noting(Runner):
-        async def _start(self, *arguments: Any, **named: Any) -> asyncio.subprocess.Process:
-            started.append(await super()._start(*arguments, **named))
-            return started[-1]
-
-    task = asyncio.create_task(Noting().run(("sleep", "60")))
+    task = asyncio.create_task(noting(started).run(("sleep", "60")))
     while not started:  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.01)
     while not task.done():  # as a program does at its end that ends all tasks, some of them again

@@ -141,7 +141,7 @@ def test_a_percent_sign_in_the_folders_name_is_no_pattern_of_slurms(tmp_path: Pa
 
 def engine(channel: ControlChannel, token: str | None = None) -> socket.socket:
     """What Prefect's engine does: connect, and say the token and its greeting."""
-    found = socket.create_connection(("127.0.0.1", int(channel.environment["PREFECT__CONTROL_PORT"])), timeout=5)
+    found = socket.create_connection(("127.0.0.1", int(channel.environment["PREFECT__CONTROL_PORT"])), timeout=30)
     found.sendall((token or channel.environment["PREFECT__CONTROL_TOKEN"]).encode() + b"\n\x00PF\x02\x01")
     return found
 
@@ -295,6 +295,7 @@ def test_the_answers_of_sbatch_end_the_run_only_when_all_is_refused(
 
 
 def test_a_folder_on_nfs_is_looked_at_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.utime(tmp_path, (1, 1))
     changed = tmp_path.stat().st_mtime_ns
     network_folder.refresher(tmp_path)()
     assert tmp_path.stat().st_mtime_ns == changed, "this is no network file system"

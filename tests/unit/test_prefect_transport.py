@@ -140,7 +140,7 @@ async def test_a_silent_server_ends_with_the_time_limit() -> None:
         await client.request("GET", "/admin/version", seconds=0.05)
     (call,) = log
     assert call.code is None
-    assert call.seconds < 5
+    assert call.seconds < 30
 
 
 async def test_a_refused_request_says_what_was_wrong_with_it() -> None:

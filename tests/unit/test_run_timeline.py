@@ -17,7 +17,7 @@ from slurmtui.models.run_view import RunView
 from slurmtui.models.text import cells
 from slurmtui.models.verdict import Mood, Verdict
 from slurmtui.views.runs.page import page
-from slurmtui.views.runs.timeline import RUNNING, WAITING, timeline
+from slurmtui.views.runs.timeline import MOST_JOBS, RUNNING, WAITING, timeline
 
 NOW = 1_700_000_000.0
 PROFILE = Profile(name="gpu", partition="gpu", memory="16G", walltime="02:00:00", workers=4)
@@ -141,3 +141,10 @@ def test_one_dask_worker_is_one() -> None:
     assert any(
         "Dask: 1 worker, 0 processing" in line for line in text(page(view(), detail, (), NOW, width=80, facts=[]))
     )
+
+
+def test_what_finds_no_room_is_counted_in_lines_that_fit() -> None:
+    ended = [EndedJob(id=str(number), state="FAILED") for number in range(MOST_JOBS + 1)]
+    told = text(timeline(view(), [], ended, NOW, 50))
+    assert told[-1] == "not shown: 1 job"
+    assert max(map(cells, told)) <= 50

@@ -63,7 +63,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 @pytest.fixture
 def slurm() -> Slurm:
-    return Slurm(Runner(), "alice", timeout=10)
+    return Slurm(Runner(), "alice", timeout=60)
 
 
 def job(job_id: str, raw_id: str = "", state: str = "RUNNING") -> bytes:
@@ -120,7 +120,7 @@ async def test_an_early_question_about_others_is_dropped_and_its_squeue_ended(co
     slurm.ask_early(everyone=False)
     hangs = await squeue.process()
     assert len(await slurm.queue(everyone=True)) == 1
-    await asyncio.to_thread(hangs.wait, 10)
+    await asyncio.to_thread(hangs.wait, 50)
 
 
 async def test_a_question_dropped_at_once_leaves_no_squeue(commands: Commands, slurm: Slurm) -> None:
@@ -130,7 +130,7 @@ async def test_a_question_dropped_at_once_leaves_no_squeue(commands: Commands, s
     begun = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await early.table()
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 50
 
 
 async def test_an_early_question_that_fails_fails_the_first_poll(commands: Commands, slurm: Slurm) -> None:
@@ -151,7 +151,7 @@ async def test_leaving_before_the_early_answer_ends_squeue(commands: Commands, s
     with pytest.raises(asyncio.CancelledError):
         await asked
     await asyncio.to_thread(early.leave)
-    await asyncio.to_thread(hangs.wait, 10)
+    await asyncio.to_thread(hangs.wait, 50)
 
 
 async def test_times_are_asked_for_as_epoch_seconds(commands: Commands, slurm: Slurm) -> None:

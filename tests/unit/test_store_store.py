@@ -260,8 +260,9 @@ async def test_everyones_jobs_when_they_are_wanted(watching: Watching) -> None:
 async def test_an_overlay_shows_at_once_and_goes_by_itself(watching: Watching) -> None:
     watching.store.start()
     await watching.until(lambda snapshot: snapshot.queue.at)
+    put = time.time()
     watching.store.overlay(RUN, "cancelling…", 0.2)
-    assert watching.published[-1].overlay_text(RUN, time.time()) == "cancelling…"
+    assert watching.published[-1].overlay_text(RUN, put) == "cancelling…"
     watching.store.overlay(OTHER, "starting…", 60)
     await watching.until(lambda snapshot: not snapshot.overlays.get(RUN) and snapshot.overlays.get(OTHER))
     watching.store.overlay(OTHER, "", 0)

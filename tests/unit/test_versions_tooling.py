@@ -76,7 +76,7 @@ def test_every_program_of_slurm_is_wrapped_also_one_that_a_release_lacks(tmp_pat
 
 async def test_a_command_whose_time_is_up_is_ended_with_its_children(tmp_path: Path) -> None:
     script = f"sleep 600 & echo $! $$ > {tmp_path}/pids; wait"
-    assert await run(("sh", "-c", script), tmp_path / "log", 5.0, dict(os.environ)) is None
+    assert await run(("sh", "-c", script), tmp_path / "log", 10.0, dict(os.environ)) is None
     for pid in map(int, (tmp_path / "pids").read_text().split()):
         with contextlib.suppress(psutil.NoSuchProcess):
             psutil.Process(pid).wait(60)

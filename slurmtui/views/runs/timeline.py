@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from slurmtui.models.amounts import counted
 from slurmtui.models.text import fit, visible
 from slurmtui.models.values import Special
 from slurmtui.views import format as words
@@ -142,8 +143,9 @@ def _line(track: Track, first: float, length: float, room: int) -> list[Piece]:
 
 
 def _rest(view: RunView, tasks: Sequence[TaskRun], ended: Sequence[EndedJob]) -> list[list[Piece]]:
-    left = max(0, len(newest_tasks(tasks)) - MOST_TASKS), max(0, len(view.jobs) - MOST_JOBS)
-    left_ended = max(0, len(ended) - MOST_JOBS)
-    told = [f"{number} {what}" for number, what in ((left[0], "tasks"), (left[1] + left_ended, "jobs")) if number]
-    key = f"{WAITING} waiting  {RUNNING} working" + (f"; {' and '.join(told)} more are not shown" if told else "")
-    return [[(" " * (_LABEL + 1), ""), (key, "$text-muted")]]
+    left_tasks = max(0, len(newest_tasks(tasks)) - MOST_TASKS)
+    left_jobs = max(0, len(view.jobs) - MOST_JOBS) + max(0, len(ended) - MOST_JOBS)
+    told = [counted(number, what) for number, what in ((left_tasks, "task"), (left_jobs, "job")) if number]
+    key = f"{WAITING} waiting  {RUNNING} working"
+    lines = [[(" " * (_LABEL + 1), ""), (key, "$text-muted")]]
+    return [*lines, [(f"not shown: {' and '.join(told)}", "$text-muted")]] if told else lines
