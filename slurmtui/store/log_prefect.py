@@ -57,6 +57,12 @@ class PrefectPortion(NamedTuple):
 class _Named(msgspec.Struct):
     id: str
     name: str = ""
+    state_type: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """A task run is given its own name when it begins; until then it has that of its task and a number."""
+        return self.state_type != "PENDING"
 
 
 class PrefectLines:
@@ -192,7 +198,7 @@ class PrefectLines:
         return [found for line in lines for found in lines_of(line, self._names.get(line.task_run_id or "", ""))]
 
     async def _learn_names(self, lines: Iterable[LogLine]) -> None:
-        """Task runs' names; one that the server does not know yet is asked for again with its next line."""
+        """Task runs' names; one that the server does not know for good yet is asked for again with its next line."""
         client = self._session.prefect
         wanted = sorted({line.task_run_id for line in lines if line.task_run_id} - self._names.keys())
         for first in range(0, len(wanted) if client is not None else 0, _NAMES_AT_ONCE):
@@ -203,7 +209,7 @@ class PrefectLines:
                 named = msgspec.convert(answer, list[_Named])
             except msgspec.ValidationError as error:
                 raise PrefectError(f"Prefect's answer about task runs is not understood: {error}") from error
-            self._names.update({one.id: one.name for one in named})
+            self._names.update({one.id: one.name for one in named if one.settled})
 
     def _failed(self, words: str) -> list[Found]:
         before, self.problem = self.problem, words

@@ -32,6 +32,7 @@ class Prefect:
         self.lines: list[LogLine] = []
         self.error: PrefectError | None = None
         self.questions = 0
+        self.pending: set[str] = set()  # task runs of which only that they are to begin has arrived
 
     def add(self, message: str, moment: float, *, task: str | None = None, logger: str = "prefect.flow_runs") -> None:
         number = f"id-{len(self.lines)}"
@@ -47,7 +48,12 @@ class Prefect:
 
     async def request(self, _method: str, path: str, body: dict[str, Any]) -> list[dict[str, str]]:
         assert path == "/task_runs/filter"
-        return [{"id": one, "name": one.removeprefix("task-")} for one in body["task_runs"]["id"]["any_"]]
+        return [
+            {"id": one, "name": "fit-0", "state_type": "PENDING"}
+            if one in self.pending
+            else {"id": one, "name": one.removeprefix("task-"), "state_type": "RUNNING"}
+            for one in body["task_runs"]["id"]["any_"]
+        ]
 
     def _answer(self, lines: list[LogLine]) -> tuple[LogLine, ...]:
         self.questions += 1
@@ -135,6 +141,22 @@ async def test_places_are_merged_by_time_and_each_line_is_shown_once(folder: Pat
     )
     (epoch,) = [entry for entry in entries if "epoch" in entry.text]
     assert epoch.task == "fit-1"
+
+
+async def test_the_name_that_a_task_run_has_before_it_begins_is_nobodys(folder: Path) -> None:
+    """Its own comes with the news that it runs, which arrives late: each of its lines would be shown twice for ever."""
+    now, prefect = time.time() - 60, Prefect()
+    log = run_log(Session(prefect=prefect))
+    prefect.pending.add("task-fit-red")
+    entries = []
+    for number in range(3):
+        prefect.add(f"epoch {number}", now + number, task="task-fit-red", logger="prefect.task_runs")
+        append(folder / "jobs" / "11.err", console(now + number, "Task run 'fit-red'", f"epoch {number}"))
+        log.prefect._next = 0.0  # asked at once
+        entries += await log.read_new()
+        prefect.pending.clear()
+    assert sorted(text.split(" - ")[-1] for text in texts(entries)) == ["epoch 0", "epoch 1", "epoch 2"]
+    assert {entry.task for entry in entries} <= {"fit-red", ""}
 
 
 async def test_new_jobs_files_are_read_from_their_beginning(folder: Path) -> None:
