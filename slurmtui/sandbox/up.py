@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 _PORT_TAKEN = "Address already in use"  # who had it may have given it back meanwhile
 _GRACE = 5
+_GRACE_OF_NEWS = 20  # for one that runs and needs another which was just started: it has to find it again
 _START_SECONDS = 30
 _NODE_SECONDS = 30
 
@@ -173,7 +174,8 @@ class _Rise:
         """See one daemon answer, starting it if it does not run, and once more if it runs but is deaf."""
         daemon, running = self._daemons[name], self._running.get(name)
         if running is not None:
-            if await until(ready, _GRACE, given_up=lambda: not processes.is_alive(running)):
+            grace = _GRACE_OF_NEWS if self.started else _GRACE
+            if await until(ready, grace, given_up=lambda: not processes.is_alive(running)):
                 return
             self._say(f"{name} does not answer; starting it anew")
             await processes.end([running], 1)

@@ -214,7 +214,14 @@ async def drive(session: Session, tmp_path: Path) -> AsyncIterator[Callable[...,
         if driven.process is not None and driven.process.poll() is None:
             driven.process.kill()
             driven.process.wait()
-        await cancel_jobs(session.runner, [job.id for job in await driven.jobs()])
+
+        async def nothing_left(driven: Driven = driven) -> bool:
+            left = [job.id for job in await driven.jobs()]
+            if left:
+                await cancel_jobs(session.runner, left)
+            return not left
+
+        await eventually_true(nothing_left, 90, f"the jobs of {driven.spec.id[:8]} to be gone")
 
 
 @pytest.fixture

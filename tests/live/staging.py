@@ -141,6 +141,7 @@ class Stage:
         self.file.write_text(FLOWS)
         self.own.write_text(OWN)
         self.made: list[str] = []
+        self._starting = asyncio.Semaphore(3)  # each reads its flow's file, and imports Prefect for it
 
     async def start(self, flow: str = "naps", profile: str = "small", **parameters: Any) -> str:
         """Submit a run; its id. With the profile ``none`` it is a flow with a cluster of its own."""
@@ -148,7 +149,8 @@ class Stage:
         request = SubmitRequest(
             target=f"{file}:{flow}", profile=profile, parameters=parameters, directory=str(self.folder)
         )
-        spec = await submit_flow(self.session, request)
+        async with self._starting:
+            spec = await submit_flow(self.session, request)
         self.made.append(spec.id)
         return spec.id
 
@@ -201,8 +203,9 @@ class Stage:
                     break
             assert time.monotonic() < deadline, f"{run_id[:8]} is not {state}: {(await self.view(run_id)).verdict}"
             await asyncio.sleep(0.5)
+        await eventually_true(lambda: self.is_over(run_id), 90, f"driver and jobs of {run_id[:8]} to be gone")
+        run = await client.flow_run(run_id)  # an engine that was ended on the way is put right by its driver at last
         assert run.state_type == state, (run.state_name, run.state_message, self.log(run_id))
-        await eventually_true(lambda: self.is_over(run_id), 60, f"driver and jobs of {run_id[:8]} to be gone")
         return run.state_message
 
     async def ended_again(self, run_id: str) -> None:
@@ -235,8 +238,22 @@ class Stage:
         return view
 
     async def case(self, run_id: str) -> Case:
-        """What rescue has to say of the run."""
-        return next(case for case in await self.cases() if case.run_id == run_id)
+        """What rescue has to say of the run, as soon as it says something."""
+
+        async def told() -> Case | None:
+            return next((case for case in await self.cases() if case.run_id == run_id), None)
+
+        found: Case = await eventually_true(told, 60, f"rescue to tell of {run_id[:8]}")
+        return found
+
+    async def server_case(self) -> Case:
+        """What rescue has to say of the Prefect server, as soon as it says something."""
+
+        async def told() -> Case | None:
+            return next((case for case in await self.cases() if case.kind == "dead-server"), None)
+
+        found: Case = await eventually_true(told, 60, "rescue to tell of the server")
+        return found
 
     async def cases(self) -> tuple[Case, ...]:
         """All that rescue finds."""

@@ -107,7 +107,7 @@ async def test_a_job_cancelled_by_somebody_fails_the_task(drive: Drive, eventual
     run = await drive(JOBS, "one", profile={"memory": "100M"}, command="sleep 600")
     jobs = await eventually(run.jobs, 90, "the job")
     await cancel_jobs(run.session.runner, [jobs[0].id])
-    assert await run.ended(60) == 1
+    assert await run.ended(120) == 1
     assert json.loads((tmp_path / "failed.json").read_text())["state"] == "CANCELLED"
 
 
@@ -116,7 +116,7 @@ async def test_the_job_is_cancelled_with_its_run(drive: Drive, eventually: Event
     run = await drive(JOBS, "one", profile={"memory": "100M"}, command="sleep 600", retries=3, direct=direct)
     await eventually(run.jobs, 90, "the job")
     ask_cancel(run.spec.id)
-    assert await run.ended(60) == 1
+    assert await run.ended(120) == 1
     assert [state for state, _ in await run.states()][-2:] == ["CANCELLING", "CANCELLED"]
     assert await run.jobs() == []
     assert len(read_folder(run.folder).job_ids) == 1, "being cancelled is no reason to try again"
@@ -124,7 +124,7 @@ async def test_the_job_is_cancelled_with_its_run(drive: Drive, eventually: Event
 
 async def test_a_refused_job_fails_at_once_with_slurms_words(drive: Drive) -> None:
     run = await drive(JOBS, "one", profile={"partition": "nowhere"}, command="true")
-    assert await run.ended(60) == 1
+    assert await run.ended(120) == 1
     assert "Invalid partition name specified" in (await run.states())[-1][1]
 
 

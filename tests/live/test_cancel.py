@@ -18,7 +18,7 @@ import msgspec
 import psutil
 import pytest
 
-from slurmtui.control import end_jobs
+from slurmtui.control import end_driver, end_jobs
 from slurmtui.control.cancel import cancel_run
 from slurmtui.control.cancel_job import cancel_job_ids
 from slurmtui.control.prefect import create_flow_run, set_state
@@ -75,12 +75,13 @@ async def state_of(session: Session, run_id: str) -> str:
 async def running(session: Session, spec: RunSpec, eventually: Eventually, state: str = "RUNNING") -> RunRecord:
     """Wait until both workers' jobs are there in this state; the run's record."""
 
-    async def there() -> bool:
-        return sum(job.state == state for job in await jobs_of(session, spec)) >= 2
+    async def there() -> RunRecord | None:
+        jobs = [job.id for job in await jobs_of(session, spec) if job.state == state]
+        record = read_run(spec.id)
+        # sbatch's wrapper writes a job down after SLURM has it.
+        return record if record is not None and len(jobs) >= 2 and set(jobs) <= set(record.job_ids) else None
 
-    await eventually(there, 60, f"two jobs to be {state}")
-    record = read_run(spec.id)
-    assert record is not None
+    record: RunRecord = await eventually(there, 90, f"two jobs to be {state}")
     return record
 
 
@@ -106,8 +107,10 @@ async def assert_all_gone(session: Session, spec: RunSpec, report: CancelReport)
 
 
 async def test_a_running_run_ends_by_itself_and_each_step_is_told(
-    session: Session, submit: Submit, eventually: Eventually
+    session: Session, submit: Submit, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(end_driver, "TERM_AFTER", 60.0)  # however long it takes on a busy machine
+    monkeypatch.setattr(end_driver, "KILL_AFTER", 120.0)
     spec = await submit(NAPS, "naps")
     await running(session, spec, eventually)
     stranger = await submit_script(session.runner, SLEEP, SMALL)

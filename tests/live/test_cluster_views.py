@@ -163,7 +163,7 @@ async def test_ended_jobs_with_their_states_lives_and_marks_are_read_once(
     async def waits() -> bool:
         return await state(twice) == "PENDING"
 
-    await eventually(waits, 30)
+    await eventually(waits, 60)
     await cancel_jobs(place.session.runner, [twice])
 
     async def told() -> bool:

@@ -18,7 +18,7 @@ from slurmtui.session import open_session
 async def main():
     app = SlurmtuiApp(open_session(load_config()))
     async with app.run_test(size=(120, 40)) as pilot:
-        for _ in range(400):
+        for _ in range(1200):
             await pilot.pause(0.05)
             if app.store.snapshot.queue.at and app.store.snapshot.flow_runs.at:
                 break

@@ -45,7 +45,7 @@ async def driver_killed(stage: Stage) -> None:
     report = await repair(stage.session, case, "crash")
     assert report.ok, report
     assert "driver gone" in await stage.ended(run_id, "CRASHED")
-    assert (await stage.view(run_id)).verdict.kind == "crashed"
+    await stage.verdict(run_id, "crashed")
 
 
 async def driver_terminated(stage: Stage) -> None:
@@ -55,7 +55,7 @@ async def driver_terminated(stage: Stage) -> None:
     await stage.working(run_id, done=2)
     stage.driver(run_id).terminate()
     assert "termination signal" in await stage.ended(run_id, "CRASHED")
-    assert (await stage.view(run_id)).verdict.kind == "crashed"
+    await stage.verdict(run_id, "crashed")
     until.touch()
     await retry_run(stage.session, run_id)
     await stage.ended_again(run_id)
@@ -70,8 +70,7 @@ async def jobs_cancelled_behind_the_back(stage: Stage) -> None:
     message = await stage.ended(run_id, "FAILED")
     assert message.startswith("no job of its cluster is left (job"), message
     assert "CANCELLED" in message
-    view = await stage.view(run_id)
-    assert (view.verdict.kind, view.jobs) == ("failed", ())
+    assert (await stage.verdict(run_id, "failed")).jobs == ()
 
 
 async def jobs_of_the_flows_own_cluster_cancelled(stage: Stage) -> None:
@@ -82,7 +81,7 @@ async def jobs_of_the_flows_own_cluster_cancelled(stage: Stage) -> None:
     assert "no jobs left" in (await stage.verdict(run_id, "lost", 90)).verdict.text
     message = await stage.ended(run_id, "FAILED", 240)
     assert message.startswith("no job of its cluster is left (job"), message
-    assert (await stage.view(run_id)).verdict.kind == "failed"
+    await stage.verdict(run_id, "failed")
 
 
 async def jobs_cancelled_while_they_wait(stage: Stage) -> None:
@@ -110,7 +109,7 @@ async def a_minute_of_walltime(stage: Stage) -> None:
     await eventually_true(replaced, 200, "another job in the place of the one that reached its limit")
     go_on.touch()
     await stage.ended(run_id, "COMPLETED")
-    assert (await stage.view(run_id)).verdict.kind == "done"
+    await stage.verdict(run_id, "done")
 
 
 async def refused(stage: Stage, profile: str, flow: str, words: str) -> None:
@@ -121,8 +120,7 @@ async def refused(stage: Stage, profile: str, flow: str, words: str) -> None:
     message = await stage.ended(run_id, "FAILED")
     assert message.startswith("sbatch refused: "), message
     assert words in message.lower()
-    verdict = (await stage.view(run_id)).verdict
-    assert verdict.kind == "sbatch-refused"
+    verdict = (await stage.verdict(run_id, "sbatch-refused")).verdict
     assert words in verdict.text.lower()
 
 
@@ -138,8 +136,7 @@ async def api_out_of_reach_for_the_job(stage: Stage) -> None:
     """A dead proxy on the node: the run fails and says that the API was not reached."""
     run_id = await stage.start(profile="proxied", until=str(stage.folder / "never"))
     await stage.ended(run_id, "FAILED")
-    verdict = (await stage.view(run_id)).verdict
-    assert verdict.kind == "failed"
+    verdict = (await stage.verdict(run_id, "failed")).verdict
     assert "API" in verdict.text or "Connect" in verdict.text, verdict
 
 
@@ -156,7 +153,7 @@ async def second_console(stage: Stage) -> None:
         assert re.match("Another console is (retrying|acting on) ", str(answers[0]))
         await cancel_run(stage.session, run_id)
     await stage.ended(run_id, "CANCELLED")
-    assert (await stage.view(run_id)).verdict.kind == "cancelled"
+    await stage.verdict(run_id, "cancelled")
 
 
 @contextlib.asynccontextmanager

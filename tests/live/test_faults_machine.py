@@ -135,8 +135,8 @@ async def test_a_full_disk_is_told_and_runs_on_it_come_to_their_ends(stage_on_di
     assert "termination signal" in await stage.ended(crashing, "CRASHED")
     until.touch()  # the result of the task that ends now has no room; Prefect says so and goes on
     await stage.ended(completing, "COMPLETED")
-    kinds = [(await stage.view(run_id)).verdict.kind for run_id in (crashing, cancelled, completing)]
-    assert kinds == ["crashed", "cancelled", "done"]
+    for run_id, kind in ((crashing, "crashed"), (cancelled, "cancelled"), (completing, "done")):
+        await stage.verdict(run_id, kind)
     disk.make_room()
     await retry_run(stage.session, crashing)
     await stage.ended_again(crashing)
@@ -183,7 +183,7 @@ async def test_a_login_node_that_was_rebooted(stage: Stage) -> None:
         give_pid_away(Path(os.environ["SLURMTUI_STATE"], "server"), its_server.pid, other.pid)
         snapshot = await gather(stage.session)
         assert snapshot.flow_runs.error
-        case = next(case for case in await stage.cases() if case.kind == "dead-server")
+        case = await stage.server_case()
         assert (await repair(stage.session, case, "start-server")).ok
         view = await stage.verdict(run_id, "driver-gone")
         assert view.verdict.needs_you
@@ -231,7 +231,7 @@ async def test_two_login_nodes_that_see_one_state_folder(root: None, stage: Stag
     for run_id in (here, dead):  # of a driver on another host nothing is claimed
         found = await seen_from_the_other(run_id)
         assert (found["driver"]["status"], found["driver"]["host"]) == ("elsewhere", host_name())
-        assert found["verdict"] == "running", found
+        assert found["verdict"] in {"running", "driver-elsewhere"}, found
     cases = await rescued_on_the_other()
     assert not [case for case in cases if case["run_id"] in {here, dead} or case["kind"] == "dead-server"], cases
     await stage.verdict(dead, "driver-gone")

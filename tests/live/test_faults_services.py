@@ -59,14 +59,14 @@ async def test_the_prefect_server_frozen_and_then_killed(stage: Stage) -> None:
     await stage.verdict(run_id, "running")
     server_process().kill()
     await eventually_true(lambda: server.status().state == "crashed", 20, "the server to be dead")
-    case = next(case for case in await stage.cases() if case.kind == "dead-server")
+    case = await stage.server_case()
     assert_nobody_is_lost(await gather(session), run_id)
     go_on.touch()  # the tasks end while there is no server
     await asyncio.sleep(OUTAGE)
     assert (await repair(session, case, "start-server")).ok
     assert server.status().state == "running"
     await stage.ended(run_id, "COMPLETED")
-    assert (await stage.view(run_id)).verdict.kind == "done"
+    await stage.verdict(run_id, "done")
 
 
 @contextlib.asynccontextmanager
@@ -98,7 +98,7 @@ async def test_slurms_controller_frozen_and_then_killed(stage: Stage, sandbox: S
             go_on.touch()  # it ends while SLURM is deaf
             await asyncio.sleep(OUTAGE)
     await stage.ended(run_id, "COMPLETED")
-    assert (await stage.view(run_id)).verdict.kind == "done"
+    await stage.verdict(run_id, "done")
     psutil.Process(await controller(record)).kill()
     async with without_patience(session):
         await asyncio.sleep(OUTAGE / 4)

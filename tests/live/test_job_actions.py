@@ -100,7 +100,7 @@ async def lab(sandbox: Any, tmp_path: Path) -> AsyncIterator[Lab]:
 
 async def test_a_request_that_can_never_be_met_is_told_with_what_would_do(lab: Lab, eventually: Eventually) -> None:
     long = await lab.submit("-p", "debug", "-t", "3:00:00")
-    await eventually(lambda: lab.reason(long, "PartitionTimeLimit"), 20)
+    await eventually(lambda: lab.reason(long, "PartitionTimeLimit"), 60)
     facts, why = await lab.why(long)
     assert facts.missing.keys() <= {"factors"}
     assert why.never == ("asks for 3:00:00; debug allows 0:30:00",)
@@ -111,7 +111,7 @@ async def test_a_request_that_can_never_be_met_is_told_with_what_would_do(lab: L
             await lab.submit("-p", "debug", "-N", "5")
         return
     wide = await lab.submit("-p", "debug", "-N", "5")
-    await eventually(lambda: lab.reason(wide, "PartitionNodeLimit", "PartitionConfig"), 20)
+    await eventually(lambda: lab.reason(wide, "PartitionNodeLimit", "PartitionConfig"), 60)
     _, why = await lab.why(wide)
     assert "asks for 5 nodes; debug has 2" in why.never
 
@@ -141,14 +141,14 @@ async def test_holds_dependencies_begin_times_and_throttles(lab: Lab, eventually
     after = await lab.submit(f"--dependency=afterok:{first}:{held}")
     later = await lab.submit("--begin=now+2hours")
     array = await lab.submit("--array=0-9%2")
-    await eventually(lambda: lab.runs(first), 30)
+    await eventually(lambda: lab.runs(first), 60)
     assert (await lab.why(held))[1].todo == ("somebody has to release it: H does",)
     facts, why = await lab.why(after)
     assert [one.id for one in facts.preconditions] == [first, held]
     assert why.todo[0].startswith(f"job {first} (first one) has to end well: it is running, at the latest ")
     assert why.todo[1].endswith("it is pending")
     assert (await lab.why(later))[1].todo[0].endswith("has to come")
-    rest = await eventually(lambda: _rest(lab, array, "JobArrayTaskLimit"), 30)
+    rest = await eventually(lambda: _rest(lab, array, "JobArrayTaskLimit"), 60)
     _, why = await lab.why(rest)
     assert why.word == "JobArrayTaskLimit"
     assert "(E)" in why.todo[0]
@@ -162,10 +162,10 @@ async def _rest(lab: Lab, array: str, reason: str) -> str:
 
 async def test_the_place_in_line_and_the_estimated_start(lab: Lab, eventually: Eventually) -> None:
     hog = await lab.submit("-p", "gpu", "-N", "2", "--gres=gpu:a100:4")
-    await eventually(lambda: lab.runs(hog), 30)
+    await eventually(lambda: lab.runs(hog), 60)
     line = [await lab.submit("-p", "gpu", "--gres=gpu:a100:4", "-t", str(5 + number)) for number in range(3)]
-    await eventually(lambda: lab.reason(line[0], "Resources"), 30)
-    await eventually(lambda: lab.reason(line[2], "Priority"), 30)
+    await eventually(lambda: lab.reason(line[0], "Resources"), 60)
+    await eventually(lambda: lab.reason(line[2], "Priority"), 60)
 
     async def third() -> Any:
         _, why = await lab.why(line[2])
@@ -193,7 +193,7 @@ async def test_a_range_of_an_array_is_cancelled_and_nothing_else(lab: Lab, event
         tasks = {job.id for job in (await lab.jobs(array)).values()}
         return tasks == {f"{array}_[0,2,8,22,24,26,28,30,32,34,36,38,40%3]"}
 
-    await eventually(left, 20)
+    await eventually(left, 60)
     results = await act(lab.runner, CANCEL, [rest])  # what squeue shows, with its throttle: no command takes that
     assert results[rest].kind != "failed"
 
@@ -210,7 +210,7 @@ async def test_five_thousand_tasks_are_one_request_and_the_controller_lives(lab:
     assert lab.runner.log.count - before <= 2
     assert seen[-1] == 5000
     assert time.monotonic() - started < SECONDS_A_CALL
-    left = await eventually(lambda: lab.jobs(array), 20)
+    left = await eventually(lambda: lab.jobs(array), 60)
     numbers = {number for job in left.values() for number in _tasks(job)}
     assert numbers == {0, *(number for number in range(1, 6000) if not number % 6)}
 
@@ -235,13 +235,13 @@ async def test_a_job_that_ended_while_the_question_was_open_has_its_own_result(
     lab: Lab, eventually: Eventually
 ) -> None:
     ended, runs = await lab.submit(script=b"#!/bin/sh\nexit 0\n"), await lab.submit()
-    await eventually(lambda: lab.runs(runs), 30)
+    await eventually(lambda: lab.runs(runs), 60)
 
     async def is_over() -> bool:
         detail = await lab.slurm.job_detail(ended)
         return detail is not None and detail.state == "COMPLETED"
 
-    await eventually(is_over, 30)
+    await eventually(is_over, 60)
     results = await act(lab.runner, CANCEL, [ended, runs, "99999999", "12_[3-"])
     assert {job_id: outcome.kind for job_id, outcome in results.items()} == {
         ended: "gone", runs: "done", "99999999": "gone", "12_[3-": "failed",
@@ -268,7 +268,7 @@ async def test_what_has_started_is_not_held_back(lab: Lab, eventually: Eventuall
     array = await lab.submit("-H", "--array=0-5%2")
     plain = await lab.submit("--begin=now+1hour")
     await act(lab.runner, RELEASE, [array])
-    await eventually(lambda: lab.runs(f"{array}_1"), 30)
+    await eventually(lambda: lab.runs(f"{array}_1"), 60)
     waiting, others = await still_waiting(lab.slurm, [array, plain, "99999999"])
     assert waiting == [f"{array}_[2-5%2]", plain]
     assert {job_id: outcome.words for job_id, outcome in others.items() if outcome.kind == "failed"} == {
@@ -285,7 +285,7 @@ async def test_what_has_started_is_not_held_back(lab: Lab, eventually: Eventuall
 
 async def test_requeue_begins_again_and_refuses_what_waits(lab: Lab, eventually: Eventually) -> None:
     runs, waits = await lab.submit("--requeue"), await lab.submit("-H")
-    await eventually(lambda: lab.runs(runs), 30)
+    await eventually(lambda: lab.runs(runs), 60)
     results = await act(lab.runner, REQUEUE, [runs, waits])
     assert (results[runs].kind, results[waits].kind) == ("done", "failed")
     assert "pending" in results[waits].words.lower()
@@ -297,10 +297,10 @@ async def test_requeue_begins_again_and_refuses_what_waits(lab: Lab, eventually:
 async def test_a_signal_reaches_the_batch_script(lab: Lab, eventually: Eventually) -> None:
     script = b"#!/bin/bash\ntrap 'echo got it > caught' USR1\necho > ready\nwhile :; do sleep 0.2; done\n"
     job_id = await lab.submit(script=script)
-    await eventually((lab.folder / "ready").exists, 30)
+    await eventually((lab.folder / "ready").exists, 60)
     results = await act(lab.runner, signal_command("USR1", "--batch"), [job_id])
     assert results[job_id].kind == "done"
-    await eventually((lab.folder / "caught").exists, 20)
+    await eventually((lab.folder / "caught").exists, 60)
     assert await lab.runs(job_id)
 
 
@@ -348,20 +348,19 @@ async def test_a_job_is_submitted_again_asking_for_the_same(lab: Lab, eventually
     script.write_text("#!/bin/sh\n#SBATCH -t 7\necho $SLURM_ARRAY_TASK_ID $1 > said-$SLURM_JOB_ID\nsleep 300\n")
     options = ("-p", "batch", "-n", "2", "--mem=30", "-t", "9", "-J", "a b", "-o", f"{lab.folder}/%j.out", "--nice=3")
     first = await lab.submit(*options, "--array=5,6", script=script, arguments=("one",))
-    await eventually(lambda: lab.runs(f"{first}_6"), 30)
+    await eventually(lambda: lab.runs(f"{first}_6"), 60)
     job = await again(lab.slurm, f"{first}_6")
     assert job.script == script.read_bytes()
     assert job.arguments == ("one",)
     second = await submit_again(lab.runner, job, as_argv(job.options | {"mem": "40M"}))
     lab.ids.append(second)
-    detail = await eventually(lambda: lab.slurm.job_detail(f"{second}_6"), 20)
+    detail = await eventually(lambda: lab.slurm.job_detail(f"{second}_6"), 60)
     told = dict(reversed(detail.fields))
     assert (detail.name, told["TimeLimit"], told["NumTasks"], told["MinMemoryNode"]) == ("a b", "00:09:00", "2", "40M")
     assert (told["Nice"], told["Partition"]) == ("3", "batch")
     assert detail.stdout != f"{lab.folder}/{first}.out"
-    await eventually(lambda: lab.runs(f"{second}_6"), 30)
-    said = await eventually(lambda: [file.read_text() for file in lab.folder.glob("said-*")], 10)
-    assert "6 one\n" in said
+    await eventually(lambda: lab.runs(f"{second}_6"), 60)
+    await eventually(lambda: "6 one\n" in [file.read_text() for file in lab.folder.glob("said-*")], 60)
 
 
 async def _submit_with_default_output(lab: Lab, *options: str, script: bytes) -> str:
@@ -463,7 +462,7 @@ async def test_the_script_is_there_while_it_runs_and_in_accounting(lab: Lab, eve
 
 async def test_attaching_gets_into_the_job(lab: Lab, eventually: Eventually) -> None:
     array = await lab.submit("--array=4")
-    await eventually(lambda: lab.runs(f"{array}_4"), 30)
+    await eventually(lambda: lab.runs(f"{array}_4"), 60)
     argv = attach_argv(await lab.job(f"{array}_4"))
     assert argv[-2:] == ("--pty", "bash")
     finished = await lab.runner.run((*argv[:-2], "printenv", "SLURM_JOB_ID"), timeout=60)
@@ -481,7 +480,7 @@ async def test_steps_with_live_use_and_what_was_used_in_the_end(lab: Lab, eventu
         b"scancel $SLURM_JOB_ID.0\nsleep 2\nexit 0\n"
     )
     job_id = await lab.submit("-p", "batch", "-n", "2", "--mem=2000", "-t", "30", script=script)
-    await eventually(lambda: lab.runs(job_id), 30)
+    await eventually(lambda: lab.runs(job_id), 60)
 
     async def used() -> Any:
         found = await live_steps(lab.slurm, int(job_id))

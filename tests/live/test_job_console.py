@@ -118,7 +118,7 @@ def test_a_shell_in_a_job_and_the_console_again(terminal: Terminal, tmp_path: Pa
     terminal.see(r"\$ srun --jobid=.*\n.*[#$]")
     told = tmp_path / "told"
     deadline = time.monotonic() + 40
-    while not told.exists():
+    while not told.exists() or not told.read_text():
         assert time.monotonic() < deadline, terminal.screen
         terminal.type(f"echo $SLURM_JOB_ID > {told}")
         terminal.press("Enter")

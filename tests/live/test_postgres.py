@@ -57,9 +57,6 @@ def database() -> Iterator[str]:
         account = "postgres" if _exists("postgres") else "nobody"
         as_user = ["runuser", "-u", account, "--"]
         shutil.chown(place, account)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     password_file = place / "password"
     password_file.write_text(PASSWORD)
     password_file.chmod(0o644 if as_user else 0o600)
@@ -71,6 +68,9 @@ def database() -> Iterator[str]:
         assert done.returncode == 0, done.stdout + done.stderr
 
     run("initdb", "-D", str(place / "data"), "-U", "prefect", "-A", "scram-sha-256", f"--pwfile={password_file}")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={place} -c fsync=off"
     run("pg_ctl", "-D", str(place / "data"), "-l", str(place / "log"), "-w", "-o", options, "start")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from slurmtui.control import server_process
 from slurmtui.control.cancel import cancel_run
 from slurmtui.control.retry import plan_retry, retry_run
 from slurmtui.control.run_lock import hold
@@ -147,7 +149,14 @@ async def test_a_run_whose_driver_was_killed_is_marked_crashed_and_runs_again(
     record = read_run(spec.id)
     assert record is not None
     assert record.driver is not None
-    psutil.Process(record.driver.pid).kill()
+    driver = psutil.Process(record.driver.pid)
+    family = [driver, *driver.children(recursive=True)]
+    for process in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    await eventually(
+        lambda: not any(map(server_process.lives, family)), 60, "the driver and what it started to be gone"
+    )
     with pytest.raises(Refused, match="has jobs in the queue"):
         await retry_run(session, spec.id)
     await cancel_jobs(session.runner, record.job_ids)

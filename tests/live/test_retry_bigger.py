@@ -57,7 +57,7 @@ def late(seconds: int):
 
 @flow
 def onnode(folder: str):
-    batch_job(command=f"test -e {folder}/open || sleep 300", options=["--no-requeue"])
+    batch_job(command=f"test -e {folder}/open || {{ touch {folder}/begun; sleep 300; }}", options=["--no-requeue"])
 
 @flow
 def wrong():
@@ -75,7 +75,11 @@ async def over(session: Session, run_id: str, state: str, eventually: Eventually
     async def ended() -> bool:
         assert session.prefect is not None
         run = await session.prefect.flow_run(run_id)
-        return run.state_type == state and driver_status(read_run(run_id), ()) is DriverStatus.ENDED
+        record = read_run(run_id)
+        if record is None or run.state_type != state or driver_status(record, ()) is not DriverStatus.ENDED:
+            return False
+        # The driver says that it has ended, and then writes the attempt down.
+        return any(one.attempt == record.driver.attempt for one in read_attempts(folder_of(run_id)))  # type: ignore[union-attr]
 
     await eventually(ended, seconds, f"the run to be {state}")
 
@@ -173,8 +177,12 @@ async def test_the_driver_runs_it_again_with_more_time_after_its_time_limit(
     assert first.pid == second.pid
     states = await run.states()
     assert any(kind == "PENDING" and "time limit" in message for kind, message in states), states
-    asked = await session.slurm.ended_jobs(read_run(run.spec.id).job_ids)  # type: ignore[union-attr]
-    assert {job.time_limit for job in asked.values()} == {60, 120}
+
+    async def limits() -> bool:
+        asked = await session.slurm.ended_jobs(read_run(run.spec.id).job_ids)  # type: ignore[union-attr]
+        return {job.time_limit for job in asked.values()} == {60, 120}
+
+    await eventually(limits, 60, "accounting to tell the time limits of both jobs")
 
 
 async def test_the_driver_runs_it_again_after_a_node_failed(
@@ -187,11 +195,12 @@ async def test_the_driver_runs_it_again_after_a_node_failed(
         made = [entry.job_id for entry in calls if entry.by == "batch_job"]
         return next((job.nodes for job in await run.jobs() if job.id in made and job.state == "RUNNING"), "")
 
-    node = await eventually(running, 60, "the batch job to run")
+    node = await eventually(running, 90, "the batch job to run")
+    await eventually((tmp_path / "begun").exists, 60, "its command to have begun")
     (tmp_path / "open").touch()
     await change_node(session, node, "down", "reason=test")
     try:
-        await over(session, run.spec.id, "COMPLETED", eventually, 120)
+        await over(session, run.spec.id, "COMPLETED", eventually, 240)
     finally:
         await change_node(session, node, "resume")  # refused when it has come back by itself
     first, second = read_attempts(run.folder)

@@ -95,7 +95,12 @@ def napping(
     file = tmp_path_factory.mktemp("flow") / "naps.py"
     file.write_text(FLOW)
     run_id = asyncio.run(submit(file))
-    wait_until(lambda: (told(run_id)[0]["tasks"] or {}).get("running") == 2, 60, "both tasks run")
+
+    def both_run() -> bool:
+        code, out, _ = runs("--json", run_id)
+        return code == 0 and (json.loads(out)[0]["tasks"] or {}).get("running") == 2
+
+    wait_until(both_run, 180, "both tasks run")
     yield run_id
     asyncio.run(cancel(run_id))
 

@@ -39,11 +39,11 @@ class Person:
         self.environment = {**os.environ, "SLURMTUI_STATE": str(state)}
         self.environment.pop("SLURM_CONF", None)
 
-    def types(self, *argv: str, seconds: float = 90) -> subprocess.CompletedProcess[str]:
+    def types(self, *argv: str, seconds: float = 180) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "slurmtui", "sandbox", *argv]
         return self.runs(*command, seconds=seconds)
 
-    def runs(self, *argv: str, seconds: float = 30) -> subprocess.CompletedProcess[str]:
+    def runs(self, *argv: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             argv, env=self.environment, capture_output=True, text=True, timeout=seconds, check=False
         )  # fmt: skip
@@ -67,7 +67,8 @@ class Person:
 
     def runs_a_job(self) -> str:
         """Run a job and return the state that accounting gives it."""
-        done = self.runs("sbatch", "--wait", "--parsable", "--output=/dev/null", "--mem=1G", "--wrap=true")
+        argv = ("sbatch", "--wait", "--parsable", "--output=/dev/null", "--mem=1G", "--wrap=true")
+        done = self.runs(*argv, seconds=120)  # it looks after 2, 10 and 42 s
         assert done.returncode == 0, done.stderr
         job = done.stdout.split(";")[0].strip()
 
@@ -75,7 +76,7 @@ class Person:
             text = self.runs("sacct", "-X", "-n", "-P", "--format=state,account", "-j", job).stdout.strip()
             return "" if text.startswith(("PENDING", "RUNNING")) else text
 
-        state: str = self.wait_until(told, 20, "accounting knows how the job ended")
+        state: str = self.wait_until(told, 60, "accounting knows how the job ended")
         return state
 
     def runs_long(self) -> str:
@@ -83,11 +84,17 @@ class Person:
         self.brings_up()
         job = self.runs("sbatch", "--parsable", "--output=/dev/null", "--mem=1G", "--wrap=sleep 300").stdout.strip()
         self.wait_until(
-            lambda: self.runs("squeue", "-h", "-j", job, "-o", "%T").stdout.strip() == "RUNNING", 20, "job runs"
+            lambda: self.runs("squeue", "-h", "-j", job, "-o", "%T").stdout.strip() == "RUNNING", 60, "job runs"
         )
-        started, saved = time.time(), self.state / "sandbox" / "state" / "job_state"
+        started, state = time.time(), self.state / "sandbox" / "state" / "job_state"
+
+        def saved() -> bool:
+            with contextlib.suppress(FileNotFoundError):  # slurmctld takes the old one away before the new one is there
+                return state.stat().st_mtime > started
+            return False
+
         self.runs("sbatch", "--hold", "--output=/dev/null", "--wrap=true")  # a submission makes slurmctld save its jobs
-        self.wait_until(lambda: saved.stat().st_mtime > started, 30, "slurmctld has saved that the job runs")
+        self.wait_until(saved, 60, "slurmctld has saved that the job runs")
         return job
 
 
@@ -101,8 +108,10 @@ def person(live_root: Path, wait_until: Callable[..., Any], request: pytest.Fixt
 
 
 def ready_after(person: Person, report: dict[str, Any]) -> float:
-    """The seconds it took; where that was long, the machine may have been busy just then, and the next try counts."""
-    if report["seconds"] >= 15:
+    """The seconds it took; where that was long, the machine may have been busy just then, and another try counts."""
+    for _ in range(3):
+        if report["seconds"] < 15:
+            break
         assert person.types("down", "--purge").returncode == 0
         report = person.brings_up()
     return float(report["seconds"])
@@ -129,7 +138,7 @@ def test_up_twice_is_harmless_also_at_the_same_time(person: Person) -> None:
         subprocess.Popen(command, env=person.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    answers = [(process.communicate(timeout=90), process.returncode) for process in both]
+    answers = [(process.communicate(timeout=180), process.returncode) for process in both]
     assert [code for _, code in answers] == [0, 0]
     counts = sorted(len(json.loads(out)["started"]) for (out, _), _ in answers)
     assert counts == [0, len(DAEMONS)]
@@ -239,7 +248,7 @@ def test_down_leaves_no_process_whatever_the_jobs_do(person: Person, wait_until:
     person.brings_up()
     stubborn = "trap '' TERM HUP; setsid sleep 7001 & sleep 7002 & srun sleep 7003; wait"
     job = person.runs("sbatch", "--parsable", "--output=/dev/null", "--mem=1G", f"--wrap={stubborn}").stdout.strip()
-    wait_until(lambda: f"{job}.0" in person.runs("squeue", "-h", "--steps").stdout, 20, "the step runs")
+    wait_until(lambda: f"{job}.0" in person.runs("squeue", "-h", "--steps").stdout, 60, "the step runs")
     pids = person.pids()
     os.kill(pids["slurmd-n1"], signal.SIGKILL)
     everything = _processes_of(person)
@@ -259,7 +268,8 @@ def test_down_leaves_no_process_whatever_the_jobs_do(person: Person, wait_until:
 def test_jobs_whose_processes_died_with_everything_are_queued_again(person: Person) -> None:
     job = person.runs_long()
     for process in _processes_of(person):
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
 
     report = person.brings_up()
 
@@ -278,7 +288,11 @@ def test_jobs_that_down_could_not_cancel_are_cancelled_by_the_next_up(
 
     person.brings_up()
 
-    wait_until(lambda: person.runs("squeue", "-h").stdout == "", 20, "no job is left")
+    def nothing_left() -> bool:
+        told = person.runs("squeue", "-h")
+        return (told.returncode, told.stdout) == (0, "")
+
+    wait_until(nothing_left, 60, "no job is left")
     assert "CANCELLED" in person.runs("scontrol", "show", "job", job).stdout
 
 

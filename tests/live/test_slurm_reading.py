@@ -72,7 +72,7 @@ async def test_a_queue_of_hostile_jobs(lab: Lab, eventually: Callable[..., Await
         found = await lab.slurm.jobs_by_id([*ids, gpu, f"{array}_0"])
         return len(found) == len(ids) + 2 and {job.state for job in found.values()} == {"RUNNING"}
 
-    await eventually(all_running, 30)
+    await eventually(all_running, 60)
     table = await lab.slurm.queue(everyone=False)
     jobs = {job.id: job for job in table.jobs()}
     assert [jobs[job_id].name for job_id in ids] == [name.encode()[:64].decode(errors="ignore") for name in names]
@@ -93,11 +93,11 @@ async def test_every_column_is_as_wide_as_was_asked_and_no_wider(
     long = ("--comment=a long comment", "--gpus-per-node=a100:1", "-p", "gpu", "-J", "a-long-name")
     running = await lab.submit("-N2", *long)
     await lab.submit("-d", f"afterany:{running}", "--gpus=a100:2", *long)
-    await eventually(lambda: _running(lab, running), 30)
+    await eventually(lambda: _running(lab, running), 60)
     for field in QUEUE.fields:
         for width in (2, 90):
             layout = Layout(Field(field.name, field.ask, width, field.parse, field.right))
-            finished = await ask(lab.runner, ("squeue", "-h", "-a", "-O", layout.asked()), 30)
+            finished = await ask(lab.runner, ("squeue", "-h", "-a", "-O", layout.asked()), 60)
             records = Records(layout, finished.stdout)
             assert len(records) >= 2, field.name
             assert width == 2 or not records.cut(0, field.name), f"{field.name} is padded on neither side"
@@ -109,13 +109,13 @@ async def test_details_name_the_file_that_slurm_writes(lab: Lab, eventually: Cal
     array = await lab.submit("-J", "arr", "--array=7", "-o", f"{lab.folder}/%x-%A_%4a-100%%.out", script=script)
     default = await lab.submit(script=script)
     for job_id in (plain, f"{array}_7", default):
-        detail = await eventually(lambda job_id=job_id: _running(lab, job_id), 30)
+        detail = await eventually(lambda job_id=job_id: _running(lab, job_id), 60)
         assert detail.stdout == detail.stderr
 
         def text(path: str = detail.stdout) -> bool:
             return Path(path).exists() and "written by" in Path(path).read_text()
 
-        await eventually(text, 10, f"no {detail.stdout}")
+        await eventually(text, 60, f"no {detail.stdout}")
         assert dict(detail.fields)["JobState"] == "RUNNING"
     assert await lab.slurm.job_detail("99999999") is None
 
@@ -132,13 +132,14 @@ async def test_how_jobs_ended(lab: Lab, eventually: Callable[..., Awaitable[Any]
     array = await lab.submit("--array=1-2", script=b"#!/bin/sh\nexit $((SLURM_ARRAY_TASK_ID - 1))\n")
     waiting = await lab.submit("-H")
     running = await lab.submit()
-    await eventually(lambda: _running(lab, running), 30)
+    await eventually(lambda: _running(lab, running), 60)
     await cancel_jobs(lab.runner, [waiting, running])
     wanted = [done, failed, killed, f"{array}_1", f"{array}_2", waiting, running, "99999999"]
 
     async def known() -> dict[str, EndedJob] | None:
         found = await lab.slurm.ended_jobs(wanted)
-        return found if len(found) == len(wanted) - 1 else None
+        # slurmdbd learns of an end before it learns of the name, sometimes.
+        return found if len(found) == len(wanted) - 1 and found[done].name != "allocation" else None
 
     ended = await eventually(known, 60)
     assert (ended[done].state, ended[done].exit_code) == ("COMPLETED", 0)
@@ -148,7 +149,7 @@ async def test_how_jobs_ended(lab: Lab, eventually: Callable[..., Awaitable[Any]
     assert [ended[f"{array}_{task}"].state for task in (1, 2)] == ["COMPLETED", "FAILED"]
     assert {ended[waiting].state, ended[running].state} == {"CANCELLED"}
     assert ended[running].requested_memory == 20
-    await eventually(_is(lambda: lab.slurm.jobs_by_id(wanted), {}), 20)  # accounting may know before it is all over
+    await eventually(_is(lambda: lab.slurm.jobs_by_id(wanted), {}), 60)  # accounting may know before it is all over
 
 
 async def test_cancelling_a_range_leaves_the_other_tasks(lab: Lab, eventually: Callable[..., Awaitable[Any]]) -> None:
@@ -160,9 +161,9 @@ async def test_cancelling_a_range_leaves_the_other_tasks(lab: Lab, eventually: C
     async def left() -> list[str]:
         return sorted(await lab.slurm.jobs_by_id([f"{array}_{task}" for task in range(10)]))
 
-    await eventually(_is(left, [f"{array}_{task}" for task in (0, 1, 5, 7, 8, 9)]), 20)
+    await eventually(_is(left, [f"{array}_{task}" for task in (0, 1, 5, 7, 8, 9)]), 60)
     await cancel_jobs(lab.runner, [array])
-    await eventually(_is(left, []), 20)
+    await eventually(_is(left, []), 60)
 
 
 def _is(ask: Callable[[], Awaitable[object]], expected: object) -> Callable[[], Awaitable[bool]]:

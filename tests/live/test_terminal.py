@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import re
@@ -75,7 +76,7 @@ profiles:
 
 
 def run(*argv: str, check: bool = True) -> str:
-    return subprocess.run(argv, check=check, capture_output=True, text=True, timeout=30).stdout
+    return subprocess.run(argv, check=check, capture_output=True, text=True, timeout=120).stdout
 
 
 def queue() -> str:
@@ -87,15 +88,21 @@ class Ssh:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         for name in ("host", "user"):
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
         shutil.copy(folder / "user.pub", folder / "authorized")
         (folder / "authorized").chmod(0o600)
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # the root variant wants this folder to be there
+        while not self._serves():  # another program has taken the port in between
+            pass
+
+    def _serves(self) -> bool:
+        """Start it on a port that is free at this moment; whether it answers there."""
+        folder = self.folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
         (folder / "sshd_config").write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
             f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nPermitRootLogin yes\n"
@@ -105,6 +112,15 @@ class Ssh:
                 ["/usr/sbin/sshd", "-D", "-e", "-f", str(folder / "sshd_config")],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
             )  # fmt: skip
+        wait_for(lambda: self.server.poll() is not None or self._answers(), 60, "sshd to answer")
+        ended = self.server.poll() is not None
+        assert not ended or "in use" in (said := (folder / "sshd.log").read_text()), said
+        return not ended
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=10) as caller:
+            return caller.recv(4) == b"SSH-"
+        return False
 
     def command(self, inner: str) -> str:
         """The line that logs in and runs ``inner`` on a terminal there."""
@@ -116,7 +132,8 @@ class Ssh:
     def stop(self) -> None:
         """End it and the connections it holds."""
         for child in psutil.Process(self.server.pid).children(recursive=True):
-            child.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
         self.server.terminate()
         self.server.wait(10)
 
@@ -204,7 +221,9 @@ def nothing_left(ssh: Ssh) -> Iterator[None]:
     yield
     run("scancel", "-u", getpass.getuser(), check=False)
     for driver in drivers():
-        driver.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            driver.kill()
+    wait_for(lambda: not drivers() and not queue(), 60, "the test's drivers and jobs to be gone")
 
 
 def drivers() -> list[psutil.Process]:
@@ -263,7 +282,8 @@ def all_tasks_told() -> bool:
 
 @pytest.mark.timeout(300)
 def test_submit_watch_read_and_cancel_by_keys(terminal: Callable[..., Terminal]) -> None:
-    blocker = run("sbatch", "--parsable", "-p", "debug", "-N2", "--exclusive", "--wrap", "sleep 600").strip()
+    options = ("-p", "debug", "-N2", "--exclusive", "-o", "/dev/null")
+    blocker = run("sbatch", "--parsable", *options, "--wrap", "sleep 600").strip()
     console = terminal((80, 24))
     submit_by_keys(console, "keys_naps")
     console.see(r"waiting for SLURM: \w+", 60)
@@ -317,12 +337,13 @@ def test_a_lost_line_touches_nothing_and_a_new_login_shows_everything(terminal: 
     assert before
     console.cut()
     wait_for(lambda: not consoles(), 60, "no console to be left")
-    assert {driver.pid for driver in drivers()} == before
+    # One that is just beginning another program bears the driver's words for a moment.
+    wait_for(lambda: {driver.pid for driver in drivers()} == before, 30, "the same drivers to be at work")
     again = terminal()
-    assert name in again.see(r"running, 1 (of 1 )?worker", 30)
+    assert name in again.see(r"running, 1 (of 1 )?worker", 90)
     done = run(str(COMMAND), "cancel", run_id, "--yes", "--json")
     assert msgspec.json.decode(done)
-    again.see(r"⊘ \S+ +cancelled", 30)
+    again.see(r"⊘ \S+ +cancelled", 90)
     assert queue() == ""
 
 
@@ -338,5 +359,5 @@ def test_a_driver_that_was_killed_is_told_of(terminal: Callable[..., Terminal]) 
     console.see(r"Cancel \S+")
     time.sleep(0.4)  # as above
     console.press("y")
-    console.see(r"cancelled: squeue seen empty", 30)
+    console.see(r"cancelled: squeue seen empty", CANCELLED_WITHIN)
     assert queue() == ""

@@ -64,7 +64,7 @@ if own:
     context.load_cert_chain(*own)
 for plain in (False, True):
     try:
-        with socket.create_connection((host, int(port)), timeout=5) as raw:
+        with socket.create_connection((host, int(port)), timeout=15) as raw:
             line = raw if plain else context.wrap_socket(raw)
             heard = line.recv(100)  # Dask speaks first
             print("heard", len(heard)) if heard else print("refused")
@@ -308,6 +308,9 @@ def test_no_file_that_others_can_open_holds_a_secret(scene: Scene) -> None:
     uid = scene.first.home.stat().st_uid
     seen = [path for top in (scene.first.home, Path("/tmp"), Path("/dev/shm")) for path in readable_by_others(top, uid)]
     assert scene.first.home / "flow.py" in seen or not scene.first.home.stat().st_mode & stat.S_IXOTH
-    guilty = [path for path in seen if any(secret in path.read_bytes() for secret in secrets)]
+    guilty = []
+    for path in seen:
+        with contextlib.suppress(FileNotFoundError):  # others' come and go in /tmp
+            guilty += [path] if any(secret in path.read_bytes() for secret in secrets) else []
     assert not guilty
     assert scene.state.stat().st_mode & 0o077 == 0

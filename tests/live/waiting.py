@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slurmtui.session import Session
     from slurmtui.sources.exec import Runner
 
-CANCELLED_WITHIN = 30.0
+CANCELLED_WITHIN = 60.0
 """Seconds that a cancel may take here. On a machine at rest it is done in 15; here others share two cores with it."""
 
 _T = TypeVar("_T")

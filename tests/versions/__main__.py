@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ROOT = Path(__file__).parents[2]
 _SUMMARY = re.compile(r"\d (passed|failed|errors?|deselected|skipped)\b.* in [\d.]+s")
 _AT_ONCE = 2
-_MINUTES = 10.0
+_MINUTES = 15.0
 NEEDS_ROOT = "test-slurm-versions makes chroots with other releases of SLURM, so it has to run as root (sudo make …)."
 
 
