@@ -28,6 +28,7 @@ from slurmtui.flows.leaving import leave, log_to_stderr
 from slurmtui.models.shared_cluster import ClusterStatus, KeeperRecord
 from slurmtui.sources.cluster_folder import DOWN_FILE, KEEPER_FILE, STATUS_FILE, TLS_FOLDER, read_cluster
 from slurmtui.sources.processes import find_process, host_name, is_here, started_at
+from slurmtui.sources.within import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ class Keeper:
             elif time.monotonic() - self._last_flow > self._spec.end:
                 self._end(f"no flow has used it for {self._spec.end:.0f} s")
             try:
-                await asyncio.wait_for(self._stop.wait(), _LOOK_EVERY)
+                await within(self._stop.wait(), _LOOK_EVERY)
             except asyncio.TimeoutError:
                 continue
 
@@ -148,7 +149,7 @@ class Keeper:
 
     async def _close(self, cluster: Any) -> None:
         try:
-            await asyncio.wait_for(cluster.close(), _LONGEST_CLOSE)
+            await within(cluster.close(), _LONGEST_CLOSE)
         except Exception as error:  # noqa: BLE001 - its jobs are ended beneath, and looked for, whatever failed here
             _log.warning("Dask did not close the cluster: %s: %s", type(error).__name__, error)
 

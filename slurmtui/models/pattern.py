@@ -1,7 +1,8 @@
 """Regular expressions that people write, tried within a time limit: some would need years for one line.
 
 A plain text, and what this program itself has written, is matched by Python's ``re``; any other by the package
-``regex``, which knows the same language, can give up, and lets other threads run meanwhile.
+``regex``, which knows the same language, can give up, and lets other threads run meanwhile. In a list, texts that are
+short enough for the expression (``pattern_shape``) are matched by ``re`` as well: the limit costs more than the search.
 """
 
 from __future__ import annotations
