@@ -55,8 +55,8 @@ class Pattern:
         self.slow = self.unmarked = False
         self.limited = not trusted and SPECIAL.search(text) is not None
         self.shape = shape_of(text) if self.limited else Shape()
-        self._compiled = compiled(text, fold=fold, limited=self.limited)
-        self._fold = fold
+        self._plain = compiled(text, fold=fold, limited=False)
+        self._compiled = compiled(text, fold=fold, limited=True) if self.limited else self._plain
         self._over = 0.0  # seconds that were needed for marking beyond what is usual
 
     def matches(self, text: str) -> bool:
@@ -83,12 +83,12 @@ class Pattern:
         if not self.limited:
             return lambda text: self._compiled.search(text) is not None
         last = time.thread_time() + seconds  # of this thread's own time: it may have to wait for others
-        at_once, longest, asked = compiled(self.text, fold=self._fold, limited=False).search, self.shape.longest, 0
+        at_once, longest, asked = self._plain.search, self.shape.longest, 0
 
         def matches(text: str) -> bool:
             nonlocal asked
             asked += 1
-            quick = len(text) <= longest
+            quick = 0 < longest >= len(text)
             if self.slow or (not (quick and asked % _QUICK_ONES) and time.thread_time() > last):
                 self.slow = self.unmarked = True
                 raise too_slow(self.text, "this list")

@@ -6,11 +6,16 @@ import re
 from typing import NamedTuple
 
 _TOKEN = re.compile(
-    r"(?P<plain>[ !\"#%&',/:;<=>@_`~\w-])|\\(?P<escaped>[^\w\s])|(?P<optional>[*?]|\{[^}]*\}?)"
-    r"|(?P<other>\\[dDwWsSbBAZ]|\[\^?\]?[^\]\[\\]*\]|[\](){}+|.^$]|[^\x00-\x7f])",
+    r"(?P<plain>[ !\"#%&',/:;<=>@_`~\w-])|\\(?P<escaped>[^\w\s])|(?P<optional>[*?]|\{\d*,?\d*\})"
+    r"|(?P<other>\\[dDwWsSbBAZ]|\[\^?(?:\]|[^\]\[\\^]|\\[dDwWsS]|\\[^\w\s])(?:[^\]\[\\]|\\[dDwWsS]|\\[^\w\s])*\]"
+    r"|[\]()}+|.^$]|[^\x00-\x7f])",
     re.ASCII,
 )
-"""A character that stands for itself, one by which what stands before is optional, or another of known meaning."""
+"""A character that stands for itself, one by which what stands before is optional, or another of known meaning.
+
+Not among them are a brace that repeats nothing, which ``regex`` may read otherwise than ``re``, and a class with a
+bracket in it: of an expression with such a part nothing is known.
+"""
 _STEPS = 2_000_000  # at most; Python's ``re`` needs a few milliseconds for them
 
 

@@ -78,7 +78,7 @@ def find_process(pid: int, pid_started: float) -> psutil.Process | None:
 
 
 def command_line(process: psutil.Process) -> list[str]:
-    """The process' command line, awaited for a moment when it is just beginning: do not call it in the event loop.
+    """The process' command line; when it is just beginning, awaited for a moment, which blocks.
 
     Raises:
         psutil.Error: it is gone, a zombie, or another user's.
@@ -99,13 +99,20 @@ def _begun(process: psutil.Process, told: Callable[[], _Told]) -> _Told:
     """What a process tells of itself.
 
     The kernel gives a process that calls ``execve`` its new memory first and says afterwards where its command line
-    and its environment are: in between both are empty, and who started it is running on already. A process of the
-    kernel has none for ever, and no program either.
+    and its environment are: in between both are empty, and who started it is running on already. A process that shows
+    one of them has begun, and a process of the kernel has no program.
     """
     until = time.monotonic() + _BEGIN_SECONDS
-    while not (found := told()) and time.monotonic() < until and process.exe():
+    while not (found := told()) and not process.cmdline() and _has_program(process) and time.monotonic() < until:
         time.sleep(_BEGIN_PAUSE)
-    return found
+    return found or told()
+
+
+def _has_program(process: psutil.Process) -> bool:
+    try:
+        return bool(process.exe())
+    except psutil.AccessDenied:  # the kernel's own, for anybody but root, or another user's
+        return False
 
 
 def driver_process(record: RunRecord) -> psutil.Process | None:

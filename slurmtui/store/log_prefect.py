@@ -61,7 +61,7 @@ class _Named(msgspec.Struct):
 
     @property
     def settled(self) -> bool:
-        """A task run is given its own name when it begins; until then it has that of its task and a number."""
+        """A task run may be given a name of its own when it begins; until then it has that of its task and a number."""
         return self.state_type != "PENDING"
 
 

@@ -29,11 +29,11 @@ pytestmark = pytest.mark.bench
 SIZES = (10_000, 100_000)
 ROUNDS = 4
 PAINT_MS = 15.0
-"""The longest that the event loop may be busy with one thing, which is painting the whole screen (about 8 ms)."""
+"""The longest that the event loop may be busy with a key, which is painting the whole screen (about 8 ms)."""
 KEY_MS = 50.0
-"""So long a key may wait while polls arrive: for a painting, for Python's garbage collector, which looks at lists of a
-hundred thousand, and here for what measures as well: it wakes the event loop every half millisecond, and waits for its
-turn each time. How long a key waits without that is measured from outside, in ``tests/bench/console.py``."""
+"""So long a key may wait, and the event loop be busy, while polls arrive: with a painting, and with Python's garbage
+collector, which looks at lists of a hundred thousand. A key waits here for what measures as well, which wakes the
+event loop every half millisecond and waits for its turn each time; ``tests/bench/console.py`` measures without that."""
 
 
 def best(work: Callable[[], object], rounds: int = 5) -> float:

@@ -144,7 +144,8 @@ def test_one_dask_worker_is_one() -> None:
 
 
 def test_what_finds_no_room_is_counted_in_lines_that_fit() -> None:
-    ended = [EndedJob(id=str(number), state="FAILED") for number in range(MOST_JOBS + 1)]
-    told = text(timeline(view(), [], ended, NOW, 50))
+    earlier = [EndedJob(id="1", state="FAILED", submit=1.0)] * 30  # of another attempt, which is not what is told of
+    ended = [EndedJob(id=str(number), state="FAILED", submit=NOW) for number in range(MOST_JOBS + 1)]
+    told = text(timeline(view(), [], [*earlier, *ended], NOW, 50))
     assert told[-1] == "not shown: 1 job"
     assert max(map(cells, told)) <= 50

@@ -77,8 +77,7 @@ def _tracks(view: RunView, tasks: Sequence[TaskRun], ended: Sequence[EndedJob], 
     mood = words.style_of(view.verdict.mood)
     tracks = [Track("run", queued, begun, over if begun is not None else None, mood)]
     # A second of grace: clocks of two hosts, and times that SLURM keeps in whole seconds.
-    fresh = [job for job in ended if (job.submit or 0) >= since - 2]
-    tracks += [_ended_track(job) for job in fresh[-MOST_JOBS:]]
+    tracks += [_ended_track(job) for job in _of_newest_attempt(view, ended)[-MOST_JOBS:]]
     tracks += [_job_track(job, now) for job in view.jobs[:MOST_JOBS]]
     return tracks + [_task_track(task, over) for task in newest_tasks(tasks)[:MOST_TASKS]]
 
@@ -89,6 +88,11 @@ def _job_track(job: Job, now: float) -> Track:
     if job.state == "PENDING":
         return Track(label, job.submit, None, now, style, visible(job.reason))
     return Track(label, job.submit, job.start, now, style)
+
+
+def _of_newest_attempt(view: RunView, ended: Sequence[EndedJob]) -> list[EndedJob]:
+    since = attempt_start(view)
+    return [job for job in ended if (job.submit or 0) >= since - 2]
 
 
 def _ended_track(job: EndedJob) -> Track:
@@ -144,7 +148,7 @@ def _line(track: Track, first: float, length: float, room: int) -> list[Piece]:
 
 def _rest(view: RunView, tasks: Sequence[TaskRun], ended: Sequence[EndedJob]) -> list[list[Piece]]:
     left_tasks = max(0, len(newest_tasks(tasks)) - MOST_TASKS)
-    left_jobs = max(0, len(view.jobs) - MOST_JOBS) + max(0, len(ended) - MOST_JOBS)
+    left_jobs = max(0, len(view.jobs) - MOST_JOBS) + max(0, len(_of_newest_attempt(view, ended)) - MOST_JOBS)
     told = [counted(number, what) for number, what in ((left_tasks, "task"), (left_jobs, "job")) if number]
     key = f"{WAITING} waiting  {RUNNING} working"
     lines = [[(" " * (_LABEL + 1), ""), (key, "$text-muted")]]
