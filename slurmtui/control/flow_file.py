@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from slurmtui.errors import CommandError, FlowError
-from slurmtui.models.flow_info import FlowInfo
+from slurmtui.models.flow_info import LOOK_FOLDER, FlowInfo
 from slurmtui.models.text import visible
 from slurmtui.paths import typed_path
 
@@ -112,9 +113,13 @@ def checked_path(file: str | Path) -> Path:
 
 
 async def _look(runner: Runner, argv: list[str], path: Path, stdin: bytes | None = None) -> bytes:
-    """What the looking process printed on stdout."""
+    """What the looking process printed on stdout; its folder goes as well when it is ended in the middle."""
     try:
-        finished = await runner.run(argv, timeout=LOOK_SECONDS, check=False, stdin=stdin)
+        with tempfile.TemporaryDirectory(prefix="slurmtui-look-", ignore_cleanup_errors=True) as folder:
+            env = {LOOK_FOLDER: folder}
+            finished = await runner.run(argv, timeout=LOOK_SECONDS, check=False, stdin=stdin, env=env)
+    except OSError as error:
+        raise FlowError(f"{visible(str(path))} could not be looked at: {error}") from error
     except CommandError as error:
         if error.exit_code_of_command is None and "did not answer" in str(error):
             raise FlowError(

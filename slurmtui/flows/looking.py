@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from slurmtui.models.flow_info import LOOK_FOLDER
+
 _REFUSING = "#!/bin/sh\necho 'slurmtui: nothing is submitted while a flow is only looked at' >&2\nexit 1\n"
 
 
@@ -23,7 +25,8 @@ class Looking:
     def __init__(self) -> None:
         self._stdout = os.dup(1)
         os.dup2(2, 1)
-        self._temporary = tempfile.TemporaryDirectory(prefix="slurmtui-look-")
+        given = os.environ.pop(LOOK_FOLDER, None)
+        self._temporary = tempfile.TemporaryDirectory(prefix="slurmtui-look-", dir=given)
         self.folder = self._temporary.name
         for name in ("sbatch", "srun", "salloc"):
             command = Path(self.folder) / name

@@ -6,6 +6,9 @@ from typing import Any
 
 import msgspec
 
+LOOK_FOLDER = "SLURMTUI_LOOK_FOLDER"
+"""The variable that names the folder of a process that looks at a file; whoever started it takes the folder away."""
+
 
 class ParameterInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One parameter of a flow, from the flow's own JSON schema.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -159,9 +160,14 @@ async def test_one_flow_by_name(tmp_path: Path) -> None:
 
 
 async def test_a_file_that_never_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / "temporary"
+    left.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(left))
+    monkeypatch.setenv("TMPDIR", str(left))
     monkeypatch.setattr(flow_file, "LOOK_SECONDS", 3.0)
     with pytest.raises(FlowError, match="takes more than 3 s to import"):
         await inspected(tmp_path, "import time\ntime.sleep(60)\n")
+    assert list(left.iterdir()) == []
 
 
 async def test_a_python_without_slurmtui_is_named(tmp_path: Path) -> None:
