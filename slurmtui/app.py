@@ -8,6 +8,7 @@ import inspect
 import logging
 import os
 import signal
+import sys
 import time
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -29,6 +30,7 @@ from slurmtui.views.commands import COMMANDS, run_command
 from slurmtui.views.dialogs import AppDialogs
 from slurmtui.views.faults import told
 from slurmtui.views.keeper import Keeper
+from slurmtui.views.line import Line
 from slurmtui.views.looks import Looks, line_filters, wants_no_colours
 from slurmtui.views.modes import LATER
 from slurmtui.views.palette import ActionProvider
@@ -105,6 +107,7 @@ class SlurmtuiApp(TypingOrder, Toasts):
         self.dialogs: Dialogs = AppDialogs(self)
         self.journal = Journal()
         self._last_wait: asyncio.Future[None] | None = None
+        self._line: Line | None = None
 
     # --- start and end
 
@@ -128,6 +131,8 @@ class SlurmtuiApp(TypingOrder, Toasts):
         start(self, self._name_cluster, "cluster")
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        if not self.is_headless:
+            self._line = Line(sys.__stdin__.fileno())  # type: ignore[union-attr]  # Textual has read from it
 
     def _start_keys(self) -> None:
         keys = self.session.config.keys
@@ -177,6 +182,8 @@ class SlurmtuiApp(TypingOrder, Toasts):
                     under.show_snapshot(snapshot)
 
     def _tick(self) -> None:
+        if self._line is not None and self._line.gone and self._last_wait is None:
+            self._hung_up()
         if time.monotonic() - self._last_key > IDLE_SECONDS:
             self.store.set_pace("idle")
         if isinstance(self.screen, ViewScreen):

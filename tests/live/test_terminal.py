@@ -141,13 +141,13 @@ class Ssh:
 class Terminal:
     """A terminal of 100 by 30 in which the console runs at the far end of an SSH connection."""
 
-    def __init__(self, ssh: Ssh, folder: Path, size: tuple[int, int] = (100, 30)) -> None:
+    def __init__(self, ssh: Ssh, folder: Path, size: tuple[int, int] = (100, 30), around: str = "{}") -> None:
         self.socket = str(folder / f"tmux-{time.monotonic_ns()}")
         variables = ("SLURMTUI_STATE", "SLURMTUI_CONFIG", "SLURM_CONF", "PREFECT_HOME", "PATH")
         pairs = [f"{name}={os.environ[name]}" for name in variables if name in os.environ]
         inner = shlex.join(["env", "LANG=C.UTF-8", *pairs, str(COMMAND), "--view", "runs"])
         width, height = map(str, size)
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, ssh.command(inner))
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, ssh.command(around.format(inner)))
 
     def _tmux(self, *argv: str) -> str:
         return run("tmux", "-S", self.socket, *argv)
@@ -204,8 +204,8 @@ def terminal(ssh: Ssh, tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
     """``terminal()`` logs in and opens the console."""
     opened: list[Terminal] = []
 
-    def make(size: tuple[int, int] = (100, 30)) -> Terminal:
-        opened.append(Terminal(ssh, tmp_path, size))
+    def make(size: tuple[int, int] = (100, 30), around: str = "{}") -> Terminal:
+        opened.append(Terminal(ssh, tmp_path, size, around))
         opened[-1].see(r"RUN .*VERDICT|No flow run yet")
         return opened[-1]
 
@@ -345,6 +345,15 @@ def test_a_lost_line_touches_nothing_and_a_new_login_shows_everything(terminal: 
     assert msgspec.json.decode(done)
     again.see(r"⊘ \S+ +cancelled", 90)
     assert queue() == ""
+
+
+@pytest.mark.timeout(300)
+def test_a_lost_line_ends_a_console_that_is_not_told(terminal: Callable[..., Terminal]) -> None:
+    """SIGHUP goes to the program that was called at the login, which may keep it; ``make`` does."""
+    console = terminal((80, 24), around="trap '' HUP; {}; true")
+    assert len(consoles()) == 1
+    console.cut()
+    wait_for(lambda: not consoles(), 60, "no console to be left")
 
 
 @pytest.mark.timeout(300)
