@@ -96,7 +96,7 @@ def _column_test(
 
 def _may_hold(raw: bytes, needle: bytes) -> bool:
     """Whether a text can match an expression all of whose matches hold ``needle``; of ASCII alone that is known."""
-    return needle in raw.lower() or not raw.isascii()
+    return not needle or needle in raw.lower() or not raw.isascii()
 
 
 def _shown(raw: bytes, name: str) -> str:
@@ -107,7 +107,7 @@ def _shown(raw: bytes, name: str) -> str:
 
 def _judge_of(inside: Mapping[str, Slot], holds: Callable[[str], bool], needle: bytes) -> Callable[[bytes], bool]:
     def judge(raw: bytes) -> bool:
-        if needle and not _may_hold(raw, needle):
+        if not _may_hold(raw, needle):
             return False
         for name, slot in inside.items():  # noqa: SIM110 - a generator takes half as long again
             if holds(_shown(raw[slot.start : slot.end], name)):

@@ -25,7 +25,7 @@ from slurmtui.store.rescue_look import examine
 from tests.live.waiting import eventually_true
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from slurmtui.models.job import Job
     from slurmtui.models.rescue import Case
@@ -239,20 +239,17 @@ class Stage:
 
     async def case(self, run_id: str) -> Case:
         """What rescue has to say of the run, as soon as it says something."""
-
-        async def told() -> Case | None:
-            return next((case for case in await self.cases() if case.run_id == run_id), None)
-
-        found: Case = await eventually_true(told, 60, f"rescue to tell of {run_id[:8]}")
-        return found
+        return await self._case(lambda case: case.run_id == run_id, f"rescue to tell of {run_id[:8]}")
 
     async def server_case(self) -> Case:
         """What rescue has to say of the Prefect server, as soon as it says something."""
+        return await self._case(lambda case: case.kind == "dead-server", "rescue to tell of the server")
 
+    async def _case(self, wanted: Callable[[Case], bool], why: str) -> Case:
         async def told() -> Case | None:
-            return next((case for case in await self.cases() if case.kind == "dead-server"), None)
+            return next(filter(wanted, await self.cases()), None)
 
-        found: Case = await eventually_true(told, 60, "rescue to tell of the server")
+        found: Case = await eventually_true(told, 60, why)
         return found
 
     async def cases(self) -> tuple[Case, ...]:

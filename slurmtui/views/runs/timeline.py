@@ -76,7 +76,6 @@ def _tracks(view: RunView, tasks: Sequence[TaskRun], ended: Sequence[EndedJob], 
     queued = since if again else min(moments, default=None)
     mood = words.style_of(view.verdict.mood)
     tracks = [Track("run", queued, begun, over if begun is not None else None, mood)]
-    # A second of grace: clocks of two hosts, and times that SLURM keeps in whole seconds.
     tracks += [_ended_track(job) for job in _of_newest_attempt(view, ended)[-MOST_JOBS:]]
     tracks += [_job_track(job, now) for job in view.jobs[:MOST_JOBS]]
     return tracks + [_task_track(task, over) for task in newest_tasks(tasks)[:MOST_TASKS]]
@@ -92,6 +91,7 @@ def _job_track(job: Job, now: float) -> Track:
 
 def _of_newest_attempt(view: RunView, ended: Sequence[EndedJob]) -> list[EndedJob]:
     since = attempt_start(view)
+    # A second of grace: clocks of two hosts, and times that SLURM keeps in whole seconds.
     return [job for job in ended if (job.submit or 0) >= since - 2]
 
 
